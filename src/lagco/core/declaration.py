@@ -1,0 +1,150 @@
+"""All declarations of a problem, resolved against its views: names filled in, links checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from lagco.core.env import Attributes, ContinuousEnv
+from lagco.core.graph import Column, GraphView
+from lagco.core.spec import (
+    Attribute,
+    Component,
+    Edge,
+    Function,
+    Graph,
+    Node,
+    Object,
+)
+from lagco.errors import SpecError, suggest
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a problem declares.
+
+    Attributes:
+        node_attributes: view to name to attribute.
+        edge_attributes: likewise.
+        observation: name to part, each with its view filled in.
+        action: name to component, each with its view filled in (objects have none).
+    """
+
+    node_attributes: Mapping[str, Mapping[str, Attribute]]
+    edge_attributes: Mapping[str, Mapping[str, Attribute]]
+    observation: Mapping[str, Graph | Function]
+    action: Mapping[str, Component]
+
+
+def read_declaration(env: ContinuousEnv, views: Mapping[str, GraphView]) -> Declaration:
+    """Resolve the declarations of `env` against its present `views`.
+
+    Raises:
+        SpecError: names the declaration that does not fit and what would.
+    """
+    if not views:
+        raise SpecError("get_graphs() returned no graph; return at least one view")
+    nodes = {name: view.nodes for name, view in views.items()}
+    edges = {name: view.edge_attributes for name, view in views.items()}
+    node_attributes = _per_view("_node_attributes", env._node_attributes, nodes)
+    edge_attributes = _per_view("_edge_attributes", env._edge_attributes, edges)
+    observation = {
+        name: _with_view(f"_observation_type[{name!r}]", part, views)
+        for name, part in env._observation_type.items()
+    }
+    if not env._action_type:
+        raise SpecError(f"{type(env).__name__} declares no _action_type")
+    action: dict[str, Component] = {}
+    for name, component in env._action_type.items():
+        owner = f"_action_type[{name!r}]"
+        if not isinstance(component, Component):
+            raise SpecError(f"{owner} is {component!r}; use Node, Edge, Path, SubGraph or Object")
+        _check_links(owner, component, action)
+        if not isinstance(component, Object):
+            component = _with_view(owner, component, views)
+            edge_like = isinstance(component, Edge)
+            _check_names(owner, component, (edges if edge_like else nodes)[component.graph or ""])
+        action[name] = component
+    for name, part in observation.items():
+        if isinstance(part, Graph):
+            _check_names(f"_observation_type[{name!r}]", part, nodes[part.graph or ""])
+    return Declaration(node_attributes, edge_attributes, observation, action)
+
+
+def _per_view(
+    owner: str, declared: Attributes, columns: Mapping[str, Mapping[str, Column]]
+) -> dict[str, dict[str, Attribute]]:
+    resolved: dict[str, dict[str, Attribute]] = {view: {} for view in columns}
+    for name, value in declared.items():
+        if isinstance(value, Attribute):
+            wanted = [value.graph] if isinstance(value.graph, str) else value.graph
+            for view in wanted or ():
+                if view not in columns:
+                    raise SpecError(f"{owner}[{name!r}]: {suggest('view', view, columns)}")
+            carriers = [v for v in columns if value.on(v) and (wanted or name in columns[v])]
+            if not carriers:
+                raise SpecError(
+                    f"{owner}[{name!r}]: no view has an attribute {name!r}; "
+                    f"views have {_listing(columns)}"
+                )
+            for view in carriers:
+                resolved[view][name] = value
+        elif isinstance(value, Mapping):
+            if name not in columns:
+                raise SpecError(f"{owner}: {suggest('view', name, columns)}")
+            resolved[name].update(value)
+        else:
+            raise SpecError(f"{owner}[{name!r}] is {value!r}; use Attribute(...)")
+    for view, attributes in resolved.items():
+        for name in attributes:
+            if name not in columns[view]:
+                raise SpecError(
+                    f"{owner}[{name!r}]: view {view!r} has no such attribute; "
+                    f"it has {', '.join(columns[view]) or 'none'}"
+                )
+    return resolved
+
+
+Part = TypeVar("Part", bound="Graph | Function | Component")
+
+
+def _with_view(owner: str, part: Part, views: Mapping[str, GraphView]) -> Part:
+    if part.graph is None:
+        if len(views) > 1:
+            raise SpecError(f"{owner} needs graph=: the views are {', '.join(views)}")
+        return replace(part, graph=next(iter(views)))
+    if part.graph not in views:
+        raise SpecError(f"{owner}: {suggest('view', part.graph, views)}")
+    return part
+
+
+def _check_links(owner: str, component: Component, earlier: Mapping[str, Component]) -> None:
+    kinds: dict[str, tuple[type[Component], ...]] = {
+        "different_from": (Node,),
+        "ends": (Edge,),
+        "reference": (Node, Edge),
+    }
+    for link, other in component.linked().items():
+        if other not in earlier:
+            raise SpecError(
+                f"{owner}: {link}={other!r} must name a component declared before it; "
+                f"those are {', '.join(earlier) or 'none'}"
+            )
+        if not isinstance(earlier[other], kinds[link]):
+            wanted = " or ".join(kind.__name__ for kind in kinds[link])
+            raise SpecError(
+                f"{owner}: {link}={other!r} is a {type(earlier[other]).__name__}, "
+                f"it must be a {wanted}"
+            )
+
+
+def _check_names(owner: str, part: Component | Graph, columns: Mapping[str, Column]) -> None:
+    named = [*part.spec, *(part.attributes if isinstance(part, Component) else ())]
+    for name in named:
+        if name not in columns:
+            raise SpecError(f"{owner}: {suggest('attribute', name, columns)}")
+
+
+def _listing(columns: Mapping[str, Mapping[str, Column]]) -> str:
+    return "; ".join(f"{view}: {', '.join(names) or 'none'}" for view, names in columns.items())

@@ -1,0 +1,178 @@
+"""`ContinuousEnv`: a Gymnasium environment that also says what its graphs and actions are."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import gymnasium as gym
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from lagco.core.graph import GraphView
+from lagco.core.spec import Attribute, Component, Function, Graph
+from lagco.errors import SpecError
+
+Array: TypeAlias = npt.NDArray[Any]
+#: Flat, or one mapping per view.
+Attributes: TypeAlias = "Mapping[str, Attribute] | Mapping[str, Mapping[str, Attribute]]"
+
+#: Listing more raw actions than this is refused; nothing in lagco needs it for sets of that size.
+LISTING_CAP = 2_000_000
+_DRAWS = 64
+
+
+class ContinuousEnv(gym.Env[Any, Any]):
+    """A decision problem on graphs.
+
+    Derive from it beside or instead of ``gymnasium.Env``, write the usual ``reset`` and ``step``,
+    and declare (as class attributes or in ``__init__``):
+
+    Attributes:
+        _node_attributes: name to :class:`~lagco.Attribute`, flat or per view.
+        _edge_attributes: likewise.
+        _observation_type: name to :class:`~lagco.Graph` or :class:`~lagco.Function`.
+        _action_type: name to component (:class:`~lagco.Node`, :class:`~lagco.Edge`, …). An action
+            is one value per component, in that order: a single one as in ``Discrete``, several as
+            in ``MultiDiscrete``, a path as its node indices padded with the number of nodes.
+
+    and the methods :meth:`get_graphs` and :meth:`is_valid_action`. :meth:`sample_valid_action`
+    has a default. Optional, for speed: :meth:`are_valid_actions`, :meth:`action_mask` and
+    :meth:`preview`.
+    """
+
+    _node_attributes: Attributes = {}
+    _edge_attributes: Attributes = {}
+    _observation_type: Mapping[str, Graph | Function] = {}
+    _action_type: Mapping[str, Component] = {}
+
+    # -- what an author writes
+
+    def get_graphs(self) -> Mapping[str, GraphView | nx.Graph[Any]]:
+        """The views of the present state by name; networkx graphs are converted at the border."""
+        raise NotImplementedError(f"{type(self).__name__} must define get_graphs()")
+
+    def is_valid_action(self, action: Any) -> bool:
+        """Whether `action` may be taken now."""
+        raise NotImplementedError(f"{type(self).__name__} must define is_valid_action(action)")
+
+    def sample_valid_action(self, rng: np.random.Generator | None = None) -> Any:
+        """A valid action, uniform over all of them; None where there is none.
+
+        Args:
+            rng: source of randomness; the environment's own where None.
+        """
+        rng = rng or self.np_random
+        space = self.action_space
+        for _ in range(_DRAWS):  # cheap where many are valid, and never lists them
+            action = _draw(space, rng)
+            if self.is_valid_action(action):
+                return action
+        valid = self.valid_actions()
+        return valid[rng.integers(len(valid))] if len(valid) else None
+
+    def are_valid_actions(self, actions: Array) -> Array:
+        """:meth:`is_valid_action` for many raw actions (k,) or (k, m) at once: bool (k,)."""
+        return np.fromiter((self.is_valid_action(a) for a in actions), bool, len(actions))
+
+    def action_mask(self) -> Array:
+        """Validity of every raw action, in the order of :meth:`all_actions`: bool (N,)."""
+        return self.are_valid_actions(self.all_actions())
+
+    # preview(self, actions) -> values may be defined: the value by which to rank raw actions one
+    # step ahead (higher is better), leaving the state as it is.
+
+    # -- what everything else calls
+
+    def graph_views(self) -> dict[str, GraphView]:
+        """The views as arrays. A networkx graph keeps one view that is brought up to date."""
+        views: dict[str, GraphView] = {}
+        for name, graph in self.get_graphs().items():
+            views[name] = graph if isinstance(graph, GraphView) else self._converted(name, graph)
+        return views
+
+    def all_actions(self) -> Array:
+        """Every raw action of the action space, valid or not: (N,) or (N, m)."""
+        count = self.num_actions
+        if count > LISTING_CAP:
+            raise SpecError(
+                f"{type(self).__name__} has {count} raw actions, more than the {LISTING_CAP} that "
+                "are ever listed; sample them or search among them instead"
+            )
+        space = self.action_space
+        if isinstance(space, gym.spaces.Discrete):
+            return np.arange(space.start, space.start + space.n)
+        assert isinstance(space, gym.spaces.MultiDiscrete)
+        grid = np.indices(space.nvec).reshape(len(space.nvec), -1).T
+        return np.asarray(grid + space.start)
+
+    @property
+    def num_actions(self) -> int:
+        """Size of the raw action space."""
+        space = self.action_space
+        if isinstance(space, gym.spaces.Discrete):
+            return int(space.n)
+        if isinstance(space, gym.spaces.MultiDiscrete):
+            return int(np.prod(space.nvec.astype(object)))
+        raise SpecError(
+            f"{type(self).__name__}: the action space {space} cannot be counted; define "
+            "all_actions() and num_actions"
+        )
+
+    def valid_actions(self) -> Array:
+        """Every valid raw action: (k,) or (k, m)."""
+        return np.asarray(self.all_actions()[self.action_mask()])
+
+    def actions_from_parts(self, parts: Array) -> Array:
+        """Raw actions from the values of the components.
+
+        Args:
+            parts: (k, m) node, edge or option indices, in the order of ``_action_type`` (a path
+                takes as many columns as it has positions).
+
+        Override it where raw values are not these indices.
+        """
+        return parts[:, 0] if isinstance(self.action_space, gym.spaces.Discrete) else parts
+
+    def parts_from_actions(self, actions: Array) -> Array:
+        """The inverse of :meth:`actions_from_parts`: (k, m)."""
+        return np.asarray(actions).reshape(len(actions), -1)
+
+    def _converted(self, name: str, graph: nx.Graph[Any]) -> GraphView:
+        if not isinstance(graph, nx.Graph):
+            raise SpecError(
+                f"get_graphs()[{name!r}] is a {type(graph).__name__}; return a lagco.GraphView or "
+                "a networkx graph"
+            )
+        known: dict[str, GraphView] = self.__dict__.setdefault("_converted_views", {})
+        view = GraphView.from_networkx(graph)
+        if name in known and known[name].directed == view.directed:
+            known[name].update_from(view)
+        else:
+            known[name] = view
+        return known[name]
+
+
+def draw_valid_action(env: ContinuousEnv, rng: np.random.Generator) -> Any:
+    """``env.sample_valid_action`` from `rng`, or from the environment's own if it takes none."""
+    sample = env.sample_valid_action
+    return sample(rng) if _takes_argument(getattr(sample, "__func__", sample)) else sample()
+
+
+@lru_cache(maxsize=256)
+def _takes_argument(method: Any) -> bool:
+    kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+    parameters = [p for p in inspect.signature(method).parameters.values() if p.kind not in kinds]
+    return len(parameters) > 1
+
+
+def _draw(space: gym.Space[Any], rng: np.random.Generator) -> Any:
+    if isinstance(space, gym.spaces.Discrete):
+        return int(space.start + rng.integers(space.n))
+    if isinstance(space, gym.spaces.MultiDiscrete):
+        return space.start + rng.integers(space.nvec)
+    space.seed(int(rng.integers(2**31)))
+    return space.sample()

@@ -1,0 +1,406 @@
+"""The array view of a graph that everything behind a problem reads.
+
+A view is a node count, an edge array, and named arrays over nodes and edges. Problems change the
+arrays in place and note what they touched; readers ask what was touched since they last looked and
+recompute no more than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from lagco.errors import SpecError
+
+Array: TypeAlias = npt.NDArray[Any]
+#: A numeric array whose first axis runs over nodes or edges, or a list (texts, lists of texts).
+Column: TypeAlias = "Array | list[Any]"
+#: Which rows of a column: one, several, or (None) all of them.
+Rows: TypeAlias = "int | Array | slice | None"
+
+_JOURNAL_LIMIT = 4096
+_NODE, _EDGE, _STRUCTURE = range(3)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What was touched since a reader's last look.
+
+    Attributes:
+        structure: nodes or edges were added or removed; everything must be read again.
+        nodes: touched rows per node attribute, sorted; None stands for all rows.
+        edges: likewise per edge attribute.
+    """
+
+    structure: bool
+    nodes: Mapping[str, Array | None]
+    edges: Mapping[str, Array | None]
+
+    def __bool__(self) -> bool:
+        return self.structure or bool(self.nodes) or bool(self.edges)
+
+
+class GraphView:
+    """A graph as arrays.
+
+    Args:
+        num_nodes: number of nodes n; nodes are 0 … n-1.
+        edges: int array (2, E); an undirected edge stands there once.
+        nodes: node attributes, each with n rows.
+        edge_attributes: edge attributes, each with E rows.
+        directed: whether (u, v) differs from (v, u).
+        labels: what the nodes are called outside; 0 … n-1 by default.
+        multigraph: whether parallel edges are meant.
+
+    The columns are the ones given, not copies, so a problem may keep writing to its own arrays.
+    """
+
+    __slots__ = (
+        "_base",
+        "_journal",
+        "directed",
+        "edge_attributes",
+        "edges",
+        "labels",
+        "multigraph",
+        "nodes",
+        "num_nodes",
+    )
+
+    def __init__(
+        self,
+        num_nodes: int,
+        edges: npt.ArrayLike,
+        *,
+        nodes: Mapping[str, Column] | None = None,
+        edge_attributes: Mapping[str, Column] | None = None,
+        directed: bool = False,
+        labels: Sequence[Hashable] | None = None,
+        multigraph: bool = False,
+    ) -> None:
+        self.directed = directed
+        self.multigraph = multigraph
+        self._journal: list[tuple[int, str, Rows]] = []
+        self._base = 0
+        self.nodes: dict[str, Column]
+        self.edge_attributes: dict[str, Column]
+        self._assign(num_nodes, edges, nodes or {}, edge_attributes or {}, labels)
+
+    def _assign(
+        self,
+        num_nodes: int,
+        edges: npt.ArrayLike,
+        nodes: Mapping[str, Column],
+        edge_attributes: Mapping[str, Column],
+        labels: Sequence[Hashable] | None,
+    ) -> None:
+        pairs = np.asarray(edges, dtype=np.int64)
+        if pairs.size == 0:
+            pairs = pairs.reshape(2, 0)
+        if pairs.ndim != 2 or pairs.shape[0] != 2:
+            raise SpecError(f"edges must have shape (2, E), got {pairs.shape}; transpose them?")
+        if pairs.size and (pairs.min() < 0 or pairs.max() >= num_nodes):
+            bad = int(pairs.min() if pairs.min() < 0 else pairs.max())
+            raise SpecError(f"edges name node {bad}, but the nodes are 0 to {num_nodes - 1}")
+        for kind, columns, rows in (
+            ("node", nodes, num_nodes),
+            ("edge", edge_attributes, pairs.shape[1]),
+        ):
+            for name, column in columns.items():
+                if len(column) != rows:
+                    raise SpecError(
+                        f"{kind} attribute {name!r} has {len(column)} rows for {rows} {kind}s"
+                    )
+        if labels is not None and len(labels) != num_nodes:
+            raise SpecError(f"{len(labels)} labels for {num_nodes} nodes")
+        self.num_nodes = num_nodes
+        self.edges = pairs
+        self.nodes = dict(nodes)
+        self.edge_attributes = dict(edge_attributes)
+        self.labels = list(labels) if labels is not None else None
+
+    @property
+    def num_edges(self) -> int:
+        """Number of edges E, an undirected one counted once."""
+        return int(self.edges.shape[1])
+
+    def __repr__(self) -> str:
+        arrow = "directed" if self.directed else "undirected"
+        return (
+            f"GraphView({self.num_nodes} nodes, {self.num_edges} {arrow} edges, "
+            f"nodes={list(self.nodes)}, edge_attributes={list(self.edge_attributes)})"
+        )
+
+    # -- writing
+
+    def set_node(self, name: str, rows: Rows, value: Any) -> None:
+        """Write `value` to rows of a node attribute and note the change."""
+        self.nodes[name][slice(None) if rows is None else rows] = value  # type: ignore[index]
+        self.touch_node(name, rows)
+
+    def set_edge(self, name: str, rows: Rows, value: Any) -> None:
+        """Write `value` to rows of an edge attribute and note the change."""
+        column = self.edge_attributes[name]
+        column[slice(None) if rows is None else rows] = value  # type: ignore[index]
+        self.touch_edge(name, rows)
+
+    def touch_node(self, name: str, rows: Rows = None) -> None:
+        """Note that these rows of a node attribute were written in place; None means all."""
+        self._note(_NODE, name, rows)
+
+    def touch_edge(self, name: str, rows: Rows = None) -> None:
+        """Note that these rows of an edge attribute were written in place; None means all."""
+        self._note(_EDGE, name, rows)
+
+    def touch_all(self) -> None:
+        """Note that every attribute may have changed, as after a reset."""
+        for name in self.nodes:
+            self._note(_NODE, name, None)
+        for name in self.edge_attributes:
+            self._note(_EDGE, name, None)
+
+    def replace(
+        self,
+        num_nodes: int,
+        edges: npt.ArrayLike,
+        *,
+        nodes: Mapping[str, Column] | None = None,
+        edge_attributes: Mapping[str, Column] | None = None,
+        labels: Sequence[Hashable] | None = None,
+    ) -> None:
+        """Give the view other nodes and edges, with all their attributes."""
+        self._assign(num_nodes, edges, nodes or {}, edge_attributes or {}, labels)
+        self._note(_STRUCTURE, "", None)
+
+    def update_from(self, other: GraphView) -> None:
+        """Become equal to `other`, noting just the rows that differ."""
+        same = (
+            self.num_nodes == other.num_nodes
+            and self.labels == other.labels
+            and np.array_equal(self.edges, other.edges)
+            and self.nodes.keys() == other.nodes.keys()
+            and self.edge_attributes.keys() == other.edge_attributes.keys()
+        )
+        if not same:
+            self.replace(
+                other.num_nodes,
+                other.edges,
+                nodes=other.nodes,
+                edge_attributes=other.edge_attributes,
+                labels=other.labels,
+            )
+            return
+        for mine, theirs, touch in (
+            (self.nodes, other.nodes, self.touch_node),
+            (self.edge_attributes, other.edge_attributes, self.touch_edge),
+        ):
+            for name, column in theirs.items():
+                rows = differing_rows(mine[name], column)
+                if rows.size:
+                    mine[name] = column
+                    touch(name, rows)
+
+    # -- reading
+
+    @property
+    def clock(self) -> int:
+        """Moves on with every noted change; hand it to :meth:`changes_since` later."""
+        return self._base + len(self._journal)
+
+    def changes_since(self, clock: int) -> Changes:
+        """What was touched since the view's clock showed `clock`."""
+        if clock < self._base:  # the journal does not reach back so far
+            return Changes(True, dict.fromkeys(self.nodes), dict.fromkeys(self.edge_attributes))
+        structure = False
+        touched: tuple[dict[str, list[Rows]], dict[str, list[Rows]]] = ({}, {})
+        for kind, name, rows in self._journal[clock - self._base :]:
+            if kind == _STRUCTURE:
+                structure = True
+            else:
+                touched[kind].setdefault(name, []).append(rows)
+        return Changes(
+            structure,
+            {name: _merge_rows(rows, self.num_nodes) for name, rows in touched[_NODE].items()},
+            {name: _merge_rows(rows, self.num_edges) for name, rows in touched[_EDGE].items()},
+        )
+
+    def select_nodes(self, spec: Mapping[str, Any] | None) -> Array:
+        """Indices of the nodes that meet `spec`: attribute = value, or a predicate on its array."""
+        return _select(self.nodes, spec, self.num_nodes, "node")
+
+    def select_edges(self, spec: Mapping[str, Any] | None) -> Array:
+        """Indices of the edges that meet `spec`."""
+        return _select(self.edge_attributes, spec, self.num_edges, "edge")
+
+    def copy(self) -> GraphView:
+        """A deep copy with a journal of its own."""
+        return GraphView(
+            self.num_nodes,
+            self.edges.copy(),
+            nodes={name: _copy_column(column) for name, column in self.nodes.items()},
+            edge_attributes={n: _copy_column(column) for n, column in self.edge_attributes.items()},
+            directed=self.directed,
+            labels=self.labels,
+            multigraph=self.multigraph,
+        )
+
+    # -- networkx
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: nx.Graph[Any],
+        node_attributes: Iterable[str] | None = None,
+        edge_attributes: Iterable[str] | None = None,
+    ) -> GraphView:
+        """Read a networkx graph; nodes keep its order and their names become labels.
+
+        Args:
+            graph: any of networkx's four graph classes.
+            node_attributes: which attributes to read; all by default.
+            edge_attributes: likewise.
+
+        Raises:
+            SpecError: an attribute is missing on some node or edge.
+        """
+        labels = list(graph.nodes)
+        position = {label: index for index, label in enumerate(labels)}
+        node_data = [data for _, data in graph.nodes(data=True)]
+        triples = list(graph.edges(data=True))
+        pairs = np.array([(position[u], position[v]) for u, v, _ in triples], dtype=np.int64)
+        return cls(
+            len(labels),
+            pairs.reshape(-1, 2).T,
+            nodes=_columns(node_data, node_attributes, "node", labels),
+            edge_attributes=_columns(
+                [data for *_, data in triples],
+                edge_attributes,
+                "edge",
+                [(u, v) for u, v, _ in triples],
+            ),
+            directed=graph.is_directed(),
+            labels=None if labels == list(range(len(labels))) else labels,
+            multigraph=graph.is_multigraph(),
+        )
+
+    def to_networkx(self) -> nx.Graph[Any]:
+        """A networkx graph with the same nodes, edges and attributes as Python values."""
+        kinds = {
+            (False, False): nx.Graph,
+            (True, False): nx.DiGraph,
+            (False, True): nx.MultiGraph,
+            (True, True): nx.MultiDiGraph,
+        }
+        graph: nx.Graph[Any] = kinds[self.directed, self.multigraph]()
+        labels = self.labels if self.labels is not None else range(self.num_nodes)
+        for row, label in enumerate(labels):
+            graph.add_node(label, **{k: _value(column, row) for k, column in self.nodes.items()})
+        for row, (u, v) in enumerate(self.edges.T.tolist()):
+            graph.add_edge(
+                labels[u],
+                labels[v],
+                **{k: _value(column, row) for k, column in self.edge_attributes.items()},
+            )
+        return graph
+
+    def _note(self, kind: int, name: str, rows: Rows) -> None:
+        journal = self._journal
+        journal.append((kind, name, rows))
+        if len(journal) > _JOURNAL_LIMIT:
+            half = _JOURNAL_LIMIT // 2
+            del journal[:half]
+            self._base += half
+
+
+def differing_rows(first: Column, second: Column) -> Array:
+    """Rows in which two columns differ; all of them if their shapes or kinds differ."""
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        if first.shape != second.shape or first.dtype != second.dtype:
+            return np.arange(len(second))
+        unequal = first != second
+        if first.dtype.kind == "f":
+            unequal &= ~(np.isnan(first) & np.isnan(second))
+        return np.flatnonzero(unequal.reshape(len(first), -1).any(axis=1))
+    if len(first) != len(second) or type(first) is not type(second):
+        return np.arange(len(second))
+    pairs = zip(first, second, strict=True)
+    return np.flatnonzero([not _equal(a, b) for a, b in pairs])
+
+
+def _equal(first: Any, second: Any) -> bool:
+    return type(first) is type(second) and bool(np.all(first == second))
+
+
+def _merge_rows(touched: list[Rows], rows: int) -> Array | None:
+    if any(part is None for part in touched):
+        return None
+    everything = np.arange(rows)
+    return np.unique(np.concatenate([np.atleast_1d(everything[part]) for part in touched]))
+
+
+def _select(
+    columns: Mapping[str, Column], spec: Mapping[str, Any] | None, rows: int, kind: str
+) -> Array:
+    if not spec:
+        return np.arange(rows)
+    chosen = np.ones(rows, dtype=bool)
+    for name, wanted in spec.items():
+        if name not in columns:
+            known = ", ".join(columns) or "none"
+            raise SpecError(f"spec names {kind} attribute {name!r}; the view has {known}")
+        column = np.asarray(columns[name])
+        chosen &= np.asarray(wanted(column) if callable(wanted) else column == wanted, dtype=bool)
+    return np.flatnonzero(chosen)
+
+
+def _columns(
+    rows: Sequence[Mapping[str, Any]],
+    names: Iterable[str] | None,
+    kind: str,
+    labels: Sequence[Any],
+) -> dict[str, Column]:
+    wanted = list(names) if names is not None else list(dict.fromkeys(k for r in rows for k in r))
+    columns: dict[str, Column] = {}
+    for name in wanted:
+        for row, label in zip(rows, labels, strict=True):
+            if name not in row:
+                raise SpecError(
+                    f"{kind} {label!r} has no attribute {name!r}; give it to every {kind}"
+                )
+        columns[name] = as_column([row[name] for row in rows])
+    return columns
+
+
+def as_column(values: list[Any]) -> Column:
+    """A numeric array where the values are numbers or equally long vectors, else the list itself.
+
+    Integers, floats and truth values keep their kind; a mixture of kinds becomes floats only if it
+    is of integers and floats.
+    """
+    kinds = {type(value) for value in values}
+    if kinds <= {int} or kinds <= {float} or kinds <= {bool} or kinds <= {int, float}:
+        try:
+            return np.array(values) if values else np.zeros(0)
+        except OverflowError:
+            return values
+    if all(issubclass(kind, np.generic) for kind in kinds):
+        return np.array(values)
+    if kinds == {np.ndarray} and len({value.shape for value in values}) == 1:
+        return np.stack(values)
+    return values
+
+
+def _copy_column(column: Column) -> Column:
+    if isinstance(column, np.ndarray):
+        return column.copy()
+    return [list(value) if isinstance(value, list) else value for value in column]
+
+
+def _value(column: Column, row: int) -> Any:
+    value = column[row]
+    return value.item() if isinstance(value, np.generic) else value

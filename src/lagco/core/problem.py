@@ -1,0 +1,415 @@
+"""`Problem`: the shared part of an environment that decides on one instance at a time.
+
+It keeps the episode: starts, validity, reward as relative improvement, scores, and why it ended.
+A problem adds its state, its objective and what an action does.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+
+from lagco.core.env import ContinuousEnv
+from lagco.core.graph import GraphView
+from lagco.core.spec import Attribute
+from lagco.errors import InstanceError, SpecError, suggest
+from lagco.instances import Instance, References, read_instance
+
+Array: TypeAlias = npt.NDArray[Any]
+
+FEATURE_SETS = ("full", "paper")
+STARTS = ("worst", "current", "default")
+INVALID_COST = 10.0
+
+
+class Problem(ContinuousEnv):
+    """A graph decision problem on one instance.
+
+    Observation: a ``Dict`` of the arrays that change within an episode, shapes set by the instance.
+    Reward: change of the score that the state would have if it were completed in the problem's
+    pessimistic way; the first one also carries the score of the start. Over an episode it sums to
+    the final score plus the terms that each step lists in ``info["reward_terms"]``.
+    End: `is_complete`, the episode length, no valid action, or (only with `stop_at_best`) the best
+    known value; ``info["reason"]`` says which.
+
+    Args:
+        instance: an instance or the path of its file.
+        size: instead: draw an instance of this size over the paper's ranges.
+        features: ``full`` or ``paper``.
+        start: ``worst``, ``current``, ``default`` or a configuration of the problem's own.
+        stop_at_best: end the episode at the sweeps' best value; for training only.
+        rewards: False skips the objective of unfinished states (rewards are 0): for deciding on
+            large instances.
+        render_mode: ``rgb_array`` or None.
+
+    An author of a problem writes the class attributes below, the five abstract methods, and
+    whatever of `is_complete`, `is_feasible`, `_sample`, `preview` applies.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012
+
+    #: name in commands and files
+    name: ClassVar[str]
+    #: whether a larger objective is better
+    maximise: ClassVar[bool] = False
+    #: episode length over decision variables
+    episode_coefficient: ClassVar[int] = 1
+    #: whether score 0 is the start of the episode rather than the sweeps' worst
+    score_from_start: ClassVar[bool] = False
+    #: whether rewards sum to the score (plus declared terms)
+    reward_is_score: ClassVar[bool] = True
+    #: size used by ``make`` when neither instance nor size is given
+    default_size: ClassVar[int] = 20
+
+    def __init__(
+        self,
+        instance: Instance | str | Path | None = None,
+        *,
+        size: int | None = None,
+        features: str = "full",
+        start: Any = "worst",
+        stop_at_best: bool = False,
+        rewards: bool = True,
+        render_mode: str | None = None,
+    ) -> None:
+        if features not in FEATURE_SETS:
+            raise SpecError(suggest("feature set", features, FEATURE_SETS))
+        if render_mode not in (None, "rgb_array"):
+            raise SpecError(suggest("render mode", render_mode, ["rgb_array"]))
+        if instance is not None and size is not None:
+            raise SpecError(f"give instance= or size={size}, not both")
+        self.features = features
+        self.start = start
+        self.stop_at_best = stop_at_best
+        self.rewards = rewards
+        self.render_mode = render_mode
+        if instance is None:
+            instance = self.generate(size or self.default_size)
+        self._use(instance)
+
+    # -- what an author writes
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
+        """A random instance over the problem's ranges, of `size` decision variables if given."""
+        raise SpecError(
+            f"{cls.__name__} cannot draw instances: give instance=, or define "
+            "draw(cls, rng, size=None)"
+        )
+
+    @classmethod
+    def sweep(cls, instance: Instance, sweeps: int | None, seed: int) -> References:
+        """References with the heuristic bounds of `sweeps` sweeps (None: the paper's number)."""
+        raise SpecError(f"{cls.__name__} has no sweeps; generate without that reference")
+
+    @classmethod
+    def solve(cls, instance: Instance, seed: int) -> References:
+        """References with the value of a solver."""
+        raise SpecError(f"{cls.__name__} has no solver; generate without that reference")
+
+    @classmethod
+    def extents(cls, instance: Instance) -> dict[str, int]:
+        """Sizes of the instance that padding depends on; at least ``nodes``."""
+        return {"nodes": instance.size}
+
+    @abstractmethod
+    def _load(self, instance: Instance) -> None:
+        """Build views, declarations, `action_space` and everything static for `instance`."""
+
+    @abstractmethod
+    def _begin(self, start: Any, rng: np.random.Generator) -> None:
+        """Write the initial state into the arrays."""
+
+    @abstractmethod
+    def _apply(self, action: Any) -> Mapping[str, float] | None:
+        """Carry out a valid action; return reward terms beside the objective's, if any."""
+
+    @abstractmethod
+    def objective(self) -> float:
+        """Value of the state, an unfinished one completed pessimistically; kept up to date."""
+
+    @abstractmethod
+    def solution(self) -> Array:
+        """The present configuration (a tour, chosen nodes, sides), as a copy."""
+
+    @classmethod
+    def evaluate_solution(cls, instance: Instance, solution: Array) -> float:
+        """Objective of a whole configuration, computed from scratch."""
+        raise SpecError(f"{cls.__name__} does not define evaluate_solution(instance, solution)")
+
+    def recompute_objective(self) -> float:
+        """:meth:`objective`, computed from scratch instead of kept up to date."""
+        return self.objective()
+
+    def is_complete(self) -> bool:
+        """Whether the episode is over because the solution is."""
+        return False
+
+    def is_feasible(self) -> bool:
+        """Whether the state is a solution at all; otherwise its score is 0."""
+        return True
+
+    def draw_on(self, axes: Any) -> None:
+        """Draw the state on matplotlib axes."""
+        raise SpecError(f"{type(self).__name__} has no viewer; define draw_on(axes)")
+
+    # -- instances and scores
+
+    @classmethod
+    def generate(cls, size: int | None = None, seed: int = 42, index: int = 0) -> Instance:
+        """Instance number `index` of `seed`: the same in every process and in every order."""
+        sequence = np.random.SeedSequence([seed, index, *cls.name.encode()])
+        instance = cls.draw(np.random.default_rng(sequence), size)
+        origin = {"generator": cls.name, "seed": seed, "index": index}
+        return Instance(
+            problem=instance.problem,
+            name=instance.name or f"{cls.name}-{seed}-{index:04d}",
+            size=instance.size,
+            arrays=instance.arrays,
+            params=instance.params,
+            references=instance.references,
+            origin=origin | dict(instance.origin),
+        )
+
+    def score(self, objective: float, reference: str = "sweeps") -> float | None:
+        """Score of an objective on the scale of a reference; None where that is missing.
+
+        0 is the sweeps' worst value (or the start, where `score_from_start`), 1 the reference's
+        best.
+        """
+        best = reference_value(self.instance.references, reference)
+        zero = self._zero
+        if best is None or zero is None:
+            return None
+        if best == zero:  # every configuration is worth the same
+            return 1.0 if objective == best else float(self._improvement(objective, best))
+        return float((objective - zero) / (best - zero))
+
+    def gap(self, objective: float, reference: str = "solver") -> float | None:
+        """How much worse than the reference's best, in percent of it; None where it is missing."""
+        best = reference_value(self.instance.references, reference)
+        if best is None:
+            return None
+        worse = -self._improvement(objective, best)
+        return float(100.0 * worse / abs(best)) if best else (0.0 if worse == 0 else None)
+
+    def _improvement(self, objective: float, over: float) -> float:
+        return objective - over if self.maximise else over - objective
+
+    def _unit(self) -> float:
+        """What rewards are divided by where there is no reference: the start value, unless 0."""
+        return abs(self._start_objective) or 1.0
+
+    # -- the episode
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Begin an episode.
+
+        Args:
+            seed: seeds the environment's randomness.
+            options: ``instance`` (an instance or a path) changes the instance, and with it the
+                spaces; ``start`` overrides the start of this episode.
+        """
+        super().reset(seed=seed)
+        options = options or {}
+        unknown = options.keys() - {"instance", "start"}
+        if unknown:
+            raise SpecError(suggest("reset option", unknown.pop(), ["instance", "start"]))
+        if options.get("instance") is not None:
+            self._use(options["instance"])
+        start = options.get("start")
+        self._begin(self.start if start is None else start, self.np_random)
+        for view in self.get_graphs().values():
+            assert isinstance(view, GraphView)
+            view.touch_all()
+        self._steps = 0
+        self._ended = False
+        self._set_scale()
+        self._best_objective: float | None = None
+        self._best_solution: Array | None = None
+        self._note_best()
+        return self._observe(), {"objective": self._value, "reward_terms": {}}
+
+    def step(
+        self, action: Any
+    ) -> tuple[dict[str, Array], float, bool, bool, dict[str, Any]]:
+        """Take an action; an invalid one leaves the state as it is and costs 10 / length."""
+        if self._ended:
+            raise SpecError(f"{type(self).__name__}: the episode is over, call reset()")
+        self._steps += 1
+        reward = self._pending
+        terms: dict[str, float] = {}
+        self._pending = 0.0
+        if self.is_valid_action(action):
+            extra = self._apply(action)
+            if extra:
+                terms.update(extra)
+            if self.rewards:
+                before, self._value = self._value, self.objective()
+                reward += (self._value - before) * self._scale
+                self._note_best()
+        else:
+            terms["invalid"] = -INVALID_COST / self.episode_length
+        terminated, truncated, reason = self._end()
+        info: dict[str, Any] = {"objective": self._value, "reward_terms": terms}
+        if terminated or truncated:
+            reward += self._close(info, reason)
+        if terms:
+            reward += sum(terms.values())
+        return self._observe(), float(reward), terminated, truncated, info
+
+    def _end(self) -> tuple[bool, bool, str]:
+        if self.is_complete():
+            return True, False, "complete"
+        if self.stop_at_best and self._at_best():
+            return True, False, "best known value reached"
+        if self._steps >= self.episode_length:
+            return False, True, "episode length"
+        if not self.has_valid_action():
+            return True, False, "no valid action"
+        return False, False, ""
+
+    def _close(self, info: dict[str, Any], reason: str) -> float:
+        """Write the end of the episode into `info`; return what the last reward still lacks."""
+        self._ended = True
+        if not self.rewards:
+            self._value = self.objective()
+            self._note_best()
+        value = self.score(self._value)
+        feasible = self.is_feasible()
+        best = self._best_objective
+        none_or_zero = None if value is None else 0.0
+        info["objective"] = self._value
+        info["objective_best"] = best
+        info["reason"] = reason
+        info["feasible"] = feasible
+        info["score"] = value if feasible else none_or_zero
+        info["score_best"] = none_or_zero if best is None else self.score(best)
+        if feasible or value is None or not (self.rewards and self.reward_is_score):
+            return 0.0
+        return -value  # rewards add up to the completed state's score; an unfinished one gets 0
+
+    def has_valid_action(self) -> bool:
+        """Whether anything can be done; override it where that is known without looking."""
+        return bool(self.action_mask().any())
+
+    @property
+    def episode_length(self) -> int:
+        """Most steps an episode may take."""
+        return max(1, self.episode_coefficient * self.instance.size)
+
+    @property
+    def best_solution(self) -> Array | None:
+        """Configuration of the best feasible state of this episode so far, None before any."""
+        return self._best_solution
+
+    def _at_best(self) -> bool:
+        best = reference_value(self.instance.references, "sweeps")
+        return (
+            best is not None and self.is_feasible() and self._improvement(self._value, best) >= 0
+        )
+
+    def _note_best(self) -> None:
+        best = self._best_objective
+        value = self._value
+        if (best is None or self._improvement(value, best) > 0) and self.is_feasible():
+            self._best_objective = value
+            self._best_solution = self.solution()
+
+    def _set_scale(self) -> None:
+        self._start_objective = self._value = self.objective()
+        sweeps = self.instance.references.sweeps
+        self._zero: float | None = None
+        if sweeps is not None:
+            self._zero = self._value if self.score_from_start else sweeps.worst
+        best = reference_value(self.instance.references, "sweeps")
+        self._pending = 0.0
+        if self._zero is not None and best is not None and best != self._zero:
+            self._scale = 1.0 / (best - self._zero)
+            self._pending = (self._value - self._zero) * self._scale if self.rewards else 0.0
+        else:
+            self._scale = (1.0 if self.maximise else -1.0) / self._unit()
+
+    def _use(self, instance: Instance | str | Path) -> None:
+        if not isinstance(instance, Instance):
+            instance = read_instance(instance)
+        if instance.problem != self.name:
+            raise InstanceError(
+                f"instance {instance.name!r} is for the problem {instance.problem!r}, "
+                f"{type(self).__name__} needs {self.name!r}"
+            )
+        self.instance = instance
+        self._load(instance)
+        self._dynamic = self._dynamic_columns()
+        self.observation_space = gym.spaces.Dict(
+            {key: _space(attribute, column) for key, attribute, column in self._dynamic}
+        )
+        self._columns = [(key, column) for key, _, column in self._dynamic]
+        self._ended = True
+
+    def _dynamic_columns(self) -> list[tuple[str, Attribute, Array]]:
+        from lagco.core.declaration import read_declaration
+
+        views = self.graph_views()
+        declared = read_declaration(self, views)
+        found = []
+        for view, graph in views.items():
+            for attributes, columns in (
+                (declared.node_attributes[view], graph.nodes),
+                (declared.edge_attributes[view], graph.edge_attributes),
+            ):
+                for name, attribute in attributes.items():
+                    column = columns[name]
+                    if not attribute.static and isinstance(column, np.ndarray):
+                        key = name if len(views) == 1 else f"{view}.{name}"
+                        found.append((key, attribute, column))
+        return found
+
+    def _observe(self) -> dict[str, Array]:
+        return {key: column.copy() for key, column in self._columns}
+
+    # -- pictures
+
+    def render(self) -> Any:
+        """The state as an RGB array (height, width, 3), in mode ``rgb_array``."""
+        if self.render_mode != "rgb_array":
+            gym.logger.warn("render() needs render_mode='rgb_array'")
+            return None
+        from lagco.core.picture import rgb_array
+
+        return rgb_array(self.draw_on)
+
+
+def named_start(start: Any) -> str:
+    """`start` if it is one of the three names, or an error that lists them."""
+    if isinstance(start, str) and start in STARTS:
+        return start
+    raise SpecError(suggest("start", start, STARTS))
+
+
+def reference_value(references: References, reference: str) -> float | None:
+    """Best objective of the reference of that name, None where it is missing."""
+    if reference == "sweeps":
+        return None if references.sweeps is None else references.sweeps.best
+    if reference == "solver":
+        return None if references.solver is None else references.solver.value
+    raise SpecError(suggest("reference", reference, ["sweeps", "solver"]))
+
+
+def _space(attribute: Attribute, column: Array) -> gym.Space[Any]:
+    if attribute.type == "binary":
+        return gym.spaces.MultiBinary(column.shape)
+    low = -np.inf if attribute.low is None else attribute.low
+    high = np.inf if attribute.high is None else attribute.high
+    if column.dtype.kind in "iu":
+        info = np.iinfo(column.dtype)
+        low, high = max(low, info.min), min(high, info.max)
+    return gym.spaces.Box(low, high, column.shape, column.dtype.type)

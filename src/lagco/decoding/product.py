@@ -1,0 +1,291 @@
+"""Nearest action in a product of components, without listing the actions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lagco.decoding import metrics
+from lagco.decoding.axes import Dependence, Layout
+from lagco.decoding.errors import TooManyActions
+from lagco.decoding.metrics import Batch, Floats, Ints, Metric, Neighbours
+from lagco.decoding.rows import scan_rows
+from lagco.decoding.scored_product import ScoredProduct
+from lagco.decoding.search import nearest as search_nearest
+from lagco.decoding.search import none_valid, walk
+from lagco.decoding.validity import RowPredicate, Validity, as_predicate, differing
+
+LISTED = 8192  # below this many actions all scores are computed at once
+CAP = 2_000_000  # most actions that are ever listed
+
+Pooling = Literal["concat", "mean", "sum", "max", "min"] | Callable[[Floats], Floats]
+
+
+class ProductSpace:
+    """Actions (i_1, ..., i_m): one element of each component.
+
+    components: arrays (n_c, d_c), float32 or float64. The vector of an action is the
+    concatenation of its components' vectors, width sum of d_c.
+    depends: component -> `Dependence`, where its candidates follow from an earlier choice.
+    different: pairs (a, b) of components that must not choose the same element, compared by
+    `ids` (one (n_c,) int array a component; None, or None inside, means the position itself).
+    pooling: "mean" or "sum" pool the component vectors instead (equal d_c), which splits for the
+    inner product; "max", "min" and callables (k, m, d) -> (k, d), and mean and sum under the
+    other metrics, list the actions up to `cap` and raise `TooManyActions` beyond it.
+
+    Nothing is computed at construction but the dependences, so a space can be made every step.
+    """
+
+    def __init__(
+        self,
+        components: Sequence[ArrayLike],
+        *,
+        depends: Mapping[int, Dependence] | None = None,
+        different: Sequence[tuple[int, int]] = (),
+        ids: Sequence[ArrayLike | None] | None = None,
+        pooling: Pooling = "concat",
+        cap: int = CAP,
+    ) -> None:
+        if not len(components):
+            raise ValueError("a product needs at least one component")
+        self.tables = [
+            metrics.as_table(table, f"component {c}") for c, table in enumerate(components)
+        ]
+        self.shape = tuple([len(table) for table in self.tables])
+        self.pooling = pooling
+        self.cap = cap
+        widths = [table.shape[1] for table in self.tables]
+        if pooling != "concat" and len(set(widths)) > 1:
+            raise ValueError(f"pooling needs components of one width, not {widths}")
+        self.width = sum(widths) if pooling == "concat" else widths[0]
+        self.layout = Layout(self.shape, depends or {})
+        self.different = tuple(different)
+        self.ids: list[Ints | None] = [None] * len(self.tables)
+        if ids is not None:
+            self.ids = [None if i is None else np.asarray(i, np.int64) for i in ids]
+        for c, table in enumerate(self.tables):
+            own = self.ids[c]
+            if own is not None and own.shape != (len(table),):
+                raise ValueError(f"ids of component {c} must have shape ({len(table)},)")
+
+    @property
+    def size(self) -> int:
+        """Number of actions, dependences counted and exclusions not."""
+        return math.prod([axis.size for axis in self.layout.axes])
+
+    def vectors(self, indices: ArrayLike) -> Floats:
+        """Vectors (k, width) of index tuples (k, m)."""
+        rows = np.asarray(indices, np.int64)
+        parts = [table[rows[:, c]] for c, table in enumerate(self.tables)]
+        if self.pooling == "concat":
+            return np.concatenate(parts, axis=1, dtype=np.float64)
+        stacked = np.stack(parts, axis=1).astype(np.float64)
+        if callable(self.pooling):
+            return np.asarray(self.pooling(stacked), np.float64)
+        return cast("Floats", getattr(stacked, self.pooling)(axis=1))
+
+    def chunks(self, size: int = 65_536) -> Iterator[Ints]:
+        """All index tuples in lexicographic order of axes, (<= size, m) at a time."""
+        sizes = [axis.size for axis in self.layout.axes]
+        for start in range(0, self.size, size):
+            flat = np.arange(start, min(start + size, self.size))
+            rows = self.layout.tuples(np.unravel_index(flat, sizes))
+            if self.different:
+                rows = rows[differing(self.different, self.ids, None)(rows)]
+            yield rows
+
+    def list(self, cap: int | None = None) -> Ints:
+        """All index tuples (N, m) in lexicographic order, at most `cap`."""
+        self._check_cap(self.cap if cap is None else cap, "listing them was asked for")
+        rows = np.concatenate(list(self.chunks())) if self.size else np.empty((0, len(self.shape)))
+        rows = rows.astype(np.int64)
+        return rows if self.layout.in_order else rows[np.lexsort(rows.T[::-1])]
+
+    def sample(self, rng: np.random.Generator, count: int = 1) -> Ints:
+        """`count` index tuples drawn uniformly, exclusions respected: (count, m)."""
+        keep = differing(self.different, self.ids, None)
+        drawn: list[Ints] = []
+        found = 0
+        for _ in range(1000):
+            rows = self.layout.tuples(
+                [rng.integers(0, axis.size, count) for axis in self.layout.axes]
+            )
+            rows = rows[keep(rows)]
+            drawn.append(rows)
+            found += len(rows)
+            if found >= count:
+                return np.concatenate(drawn)[:count]
+        raise none_valid(self.size)
+
+    def nearest(
+        self,
+        query: ArrayLike,
+        k: int = 1,
+        metric: Metric = "cosine",
+        valid: Validity = None,
+        component_valid: Sequence[NDArray[np.bool_] | None] | None = None,
+    ) -> Neighbours:
+        """The k nearest valid actions to `query` (width,), best first.
+
+        valid: None, a boolean array (n_1, ..., n_m), or a predicate (k, m) -> (k,) bool, asked
+        late; with a `rows` method as well (`RowPredicate`) sets with few valid actions go faster.
+        component_valid: per component a boolean array (n_c,) or None; elements that cannot be
+        part of any valid action are best said here, they are removed up front.
+        Raises `NoValidAction`; returns fewer than k where fewer are valid.
+        """
+        metrics.check_metric(metric)
+        if k < 1:
+            raise ValueError(f"k must be at least 1, not {k}")
+        vector, square = metrics.as_query(query, self.width)
+        predicate = as_predicate(valid, self.shape)
+        row_predicate = predicate if isinstance(predicate, RowPredicate) else None
+        if self.different:
+            predicate = differing(self.different, self.ids, predicate)
+        if self.pooling != "concat" and not (
+            metric == "inner" and self.pooling in ("mean", "sum")
+        ):
+            order = self._pooled_order(vector, metric, component_valid)
+            found, _ = walk(order, k, predicate, math.inf)
+        else:
+            scored = self._score(vector, square, metric, component_valid)
+            total = scored.total
+            if total <= LISTED and self.layout.in_order:
+                found, _ = walk(self._listed_order(scored, metric), k, predicate, math.inf)
+            elif metric == "cosine" and square == 0.0:
+                # Every action has cosine 0: their order is that of their indices.
+                found = search_nearest(_without_norms(scored), "inner", k, predicate, None)
+            else:
+                fallback = None
+                if row_predicate is not None and not self.layout_merged:
+                    fallback = scan_rows(scored, metric, row_predicate, predicate)
+                found = search_nearest(scored, metric, k, predicate, fallback)
+        if not len(found.linear):
+            raise none_valid(self.size)
+        return metrics.neighbours(found, metric, square)
+
+    @property
+    def layout_merged(self) -> bool:
+        """Whether some component depends on another."""
+        return len(self.layout.axes) < len(self.shape)
+
+    def _score(
+        self,
+        query: Floats,
+        square: float,
+        metric: str,
+        component_valid: Sequence[NDArray[np.bool_] | None] | None,
+    ) -> ScoredProduct:
+        linear: list[Floats] = []
+        norms: list[Floats] = []
+        start = 0
+        for c, table in enumerate(self.tables):
+            if self.pooling == "concat":
+                stop = start + table.shape[1]
+                part = query[start:stop]
+                start = stop
+            else:
+                part = query / len(self.tables) if self.pooling == "mean" else query
+            a, n = metrics.score_table(table, part, metric, f"component {c}")
+            linear.append(a)
+            norms.append(n)
+        if self.layout_merged:
+            axes = self.layout.axes
+            linear, norms = (
+                [axis.total(linear) for axis in axes],
+                [axis.total(norms) for axis in axes],
+            )
+        elements: list[Ints | None] = [None] * len(linear)
+        if component_valid is not None:
+            for a_, allowed in enumerate(self._allowed(component_valid)):
+                if allowed is not None:
+                    elements[a_] = allowed
+                    linear[a_], norms[a_] = linear[a_][allowed], norms[a_][allowed]
+        worst = square * (1 + 1e-9) if metric == "cosine" else None
+        return ScoredProduct(self.layout, linear, norms, elements, worst)
+
+    def _allowed(
+        self, component_valid: Sequence[NDArray[np.bool_] | None]
+    ) -> Iterator[Ints | None]:
+        """Per axis the elements all of whose parts are allowed; None for all."""
+        if len(component_valid) != len(self.shape):
+            raise ValueError(
+                f"component_valid needs {len(self.shape)} entries, not {len(component_valid)}"
+            )
+        for c, mask in enumerate(component_valid):
+            if mask is not None and np.shape(mask) != (self.shape[c],):
+                raise ValueError(f"component_valid[{c}] must have shape ({self.shape[c]},)")
+        for axis in self.layout.axes:
+            keep: NDArray[np.bool_] | None = None
+            for position, column in enumerate(axis.columns):
+                mask = component_valid[column]
+                if mask is not None:
+                    part = np.asarray(mask, np.bool_)
+                    part = part if axis.members is None else part[axis.members[position]]
+                    keep = part if keep is None else keep & part
+            yield None if keep is None else np.flatnonzero(keep)
+
+    def _listed_order(
+        self, scored: ScoredProduct, metric: str
+    ) -> Callable[[int], tuple[Batch, Floats]]:
+        """All costs at once by broadcasting; the concatenated vectors are never built."""
+        loops = metrics.kernels()
+        linear = scored.linear[0]
+        for part in scored.linear[1:]:
+            linear = loops.outer_sum(linear, part)
+        norms = linear
+        if metric == "cosine":
+            norms = scored.norms[0]
+            for part in scored.norms[1:]:
+                norms = loops.outer_sum(norms, part)
+        cost = metrics.costs(linear, norms, metric)
+        sizes = [len(part) for part in scored.linear]
+
+        def order(count: int) -> tuple[Batch, Floats]:
+            flat = loops.smallest(cost, count)
+            rest = flat
+            named: list[Ints] = []
+            for axis in range(len(sizes) - 1, 0, -1):
+                rest, at = np.divmod(rest, sizes[axis])
+                subset = scored.elements[axis]
+                named.append(at if subset is None else subset[at])
+            subset = scored.elements[0]
+            named.append(rest if subset is None else subset[rest])
+            tuples = self.layout.tuples(named[::-1])
+            return Batch(tuples, linear[flat], norms[flat]), cost[flat]
+
+        return order
+
+    def _pooled_order(
+        self,
+        query: Floats,
+        metric: str,
+        component_valid: Sequence[NDArray[np.bool_] | None] | None,
+    ) -> Callable[[int], tuple[Batch, Floats]]:
+        """Scores of all listed, pooled vectors."""
+        self._check_cap(self.cap, f"{self.pooling} pooling does not split under {metric}")
+        batches: list[Batch] = []
+        for rows in self.chunks():
+            if component_valid is not None:
+                for c, mask in enumerate(component_valid):
+                    rows = rows if mask is None else rows[np.asarray(mask, np.bool_)[rows[:, c]]]
+            pooled = self.vectors(rows)
+            linear, norms = metrics.score_table(pooled, query, metric, "the pooled actions")
+            batches.append(Batch(rows, linear, norms))
+        everything = metrics.join(batches, len(self.shape))
+        return lambda count: metrics.best(everything, metric, count)
+
+    def _check_cap(self, cap: int, why: str) -> None:
+        if self.size > cap:
+            raise TooManyActions(
+                f"{self.size} actions would have to be listed ({why}), and the cap is {cap}; "
+                "concatenate the components, use the inner product, or raise the cap"
+            )
+
+
+def _without_norms(scored: ScoredProduct) -> ScoredProduct:
+    zeros: list[Any] = [np.zeros_like(part) for part in scored.linear]
+    return ScoredProduct(scored.layout, zeros, zeros, scored.elements, 0.0)

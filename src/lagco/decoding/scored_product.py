@@ -1,0 +1,172 @@
+"""A product of axes seen from one query."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from lagco.decoding.axes import Layout
+from lagco.decoding.metrics import Batch, Floats, Ints, kernels
+from lagco.decoding.ordered import Bound
+
+_CHUNK = 65_536
+
+
+class ScoredProduct:
+    """Per axis: linear parts (n_a,), squared norms (n_a,) and which axis elements these are.
+
+    `elements[a]` is None when the axis is whole; restricting keeps axes as ascending subsets.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        linear: Sequence[Floats],
+        norms: Sequence[Floats],
+        elements: Sequence[Ints | None],
+        worst: float | None = None,
+    ) -> None:
+        self.layout = layout
+        self.linear = linear
+        self.norms = norms
+        self.elements = elements
+        self._worst = worst
+
+    @property
+    def columns(self) -> int:
+        return self.layout.columns
+
+    @property
+    def total(self) -> float:
+        return math.prod([len(part) for part in self.linear])
+
+    @property
+    def scale(self) -> float:
+        return sum(float(np.abs(part).max()) if len(part) else 0.0 for part in self.linear)
+
+    @property
+    def worst(self) -> float:
+        return self.scale if self._worst is None else self._worst
+
+    def norm_range(self) -> tuple[float, float]:
+        return (
+            sum(float(norm.min()) for norm in self.norms),
+            sum(float(norm.max()) for norm in self.norms),
+        )
+
+    def _named(self, axis: int, positions: Ints) -> Ints:
+        subset = self.elements[axis]
+        return positions if subset is None else subset[positions]
+
+    def _batch(self, chosen: Sequence[Ints]) -> Batch:
+        """Axis positions, each (b,), as a batch; sums run from left to right."""
+        linear = self.linear[0][chosen[0]]
+        norms = self.norms[0][chosen[0]]
+        for axis in range(1, len(chosen)):
+            linear = linear + self.linear[axis][chosen[axis]]
+            norms = norms + self.norms[axis][chosen[axis]]
+        named = [self._named(axis, positions) for axis, positions in enumerate(chosen)]
+        return Batch(self.layout.tuples(named), linear, norms)
+
+    def top(self, slope: float, count: int) -> Batch:
+        """The multi-sequence walk, axis by axis; see `kernels.merge_sums`.
+
+        An action among the best `count` has each of its parts, and each prefix of its parts,
+        among the best `count`, so nothing else is kept.
+        """
+        weights = self._weights(slope)
+        select = kernels()
+        if count == 1:
+            first = [select.first_smallest(weight) for weight in weights]
+            if min(first) < 0:
+                return self._batch([np.empty(0, np.int64)] * len(first))
+            return self._batch([np.array([position]) for position in first])
+        chosen: list[Ints] = []
+        cost = np.empty(0)
+        code = np.empty(0, np.int64)
+        for axis, weight in enumerate(weights):
+            if 4 * count > len(weight):
+                positions = np.argsort(weight, kind="stable")[:count]
+            else:
+                positions = select.smallest(weight, count)
+            codes = self.layout.codes(axis, self._named(axis, positions))
+            if axis == 0:
+                chosen, cost, code = [positions], weight[positions], codes
+                continue
+            i, j, cost, code = select.merge_sums(cost, code, weight[positions], codes, count)
+            chosen = [part[i] for part in chosen]
+            chosen.append(positions[j])
+        return self._batch(chosen)
+
+    def _weights(self, slope: float) -> list[Floats]:
+        if slope == 0.0:
+            return list(self.linear)
+        return [a + slope * n for a, n in zip(self.linear, self.norms, strict=True)]
+
+    def restrict(
+        self, slope: float, limit: float, low: float, high: float
+    ) -> ScoredProduct | None:
+        loops = kernels()
+        least = [
+            loops.least_weight(a, n, slope) for a, n in zip(self.linear, self.norms, strict=True)
+        ]
+        bottom = sum(least)
+        if not bottom <= limit:
+            return None
+        smallest = [float(n.min()) for n in self.norms]
+        largest = [float(n.max()) for n in self.norms]
+        widest = sum(largest)
+        slack = 1e-12 * widest
+        linear: list[Floats] = []
+        norms: list[Floats] = []
+        elements: list[Ints | None] = []
+        for axis, (a, n) in enumerate(zip(self.linear, self.norms, strict=True)):
+            keep = loops.within(
+                a,
+                n,
+                slope,
+                limit - (bottom - least[axis]),
+                low - (widest - largest[axis]) - slack,
+                high - (sum(smallest) - smallest[axis]) + slack,
+            )
+            if not len(keep):
+                return None
+            if len(keep) == len(a):
+                linear.append(a)
+                norms.append(n)
+                elements.append(self.elements[axis])
+            else:
+                linear.append(a[keep])
+                norms.append(n[keep])
+                elements.append(self._named(axis, keep))
+        return ScoredProduct(self.layout, linear, norms, elements, self._worst)
+
+    def stream(
+        self, slope: float, limit: Bound, floor: float, low: float, high: float
+    ) -> Iterator[Batch]:
+        weights = self._weights(slope)
+        orders = [np.argsort(weight, kind="stable") for weight in weights]
+        m = len(orders)
+        if not all(map(len, orders)):
+            return
+        weight = np.concatenate([w[o] for w, o in zip(weights, orders, strict=True)])
+        linear = np.concatenate([a[o] for a, o in zip(self.linear, orders, strict=True)])
+        norms = np.concatenate([n[o] for n, o in zip(self.norms, orders, strict=True)])
+        start = np.concatenate([[0], np.cumsum([len(o) for o in orders])])
+        rest = np.zeros(m)
+        for axis in range(m - 2, -1, -1):
+            rest[axis] = rest[axis + 1] + weight[start[axis + 1]]
+        slack = 1e-12 * sum(float(np.abs(w).max()) for w in weights)
+        state = np.zeros(m + 1, np.int64)
+        cap = int(min(self.total, _CHUNK))
+        out = np.empty((cap, m), np.int64)
+        out_linear, out_norms = np.empty(cap), np.empty(cap)
+        while state[m] >= 0:
+            n = kernels().scan(
+                weight, linear, norms, start, rest, limit.value, slack, floor, low, high,
+                state, out, out_linear, out_norms,
+            )  # fmt: skip
+            named = [self._named(axis, orders[axis][out[:n, axis]]) for axis in range(m)]
+            yield Batch(self.layout.tuples(named), out_linear[:n].copy(), out_norms[:n].copy())

@@ -1,0 +1,60 @@
+"""Exceptions. Every message names the culprit, the value seen and what to do about it."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Iterable
+from types import ModuleType
+
+
+class LagcoError(Exception):
+    """Base class of every error lagco raises on purpose."""
+
+
+class SpecError(LagcoError, ValueError):
+    """A declaration of a problem (attribute, component, observation) is wrong."""
+
+
+class InstanceError(LagcoError, ValueError):
+    """An instance or data set cannot be read, written or used; the message names the file."""
+
+
+class CheckError(LagcoError):
+    """A problem failed :func:`lagco.check_problem`; the message lists every finding."""
+
+
+class UnknownName(LagcoError, KeyError):
+    """A name that is in no registry; the message suggests close ones."""
+
+    def __str__(self) -> str:  # KeyError would print the repr of the message
+        return str(self.args[0])
+
+
+class MissingExtra(LagcoError, ImportError):
+    """A feature needs an optional dependency that is not installed."""
+
+
+def suggest(kind: str, name: object, known: Iterable[str]) -> str:
+    """Return the message for an unknown `name`, with the closest of the `known` names."""
+    names = list(known)
+    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return f"unknown {kind} {name!r}: {hint}known are {', '.join(names)}"
+
+
+def require_extra(module: str, extra: str, purpose: str) -> ModuleType:
+    """Import `module`, or say which extra brings it and how to install that.
+
+    Args:
+        module: what to import, for instance ``"ortools.sat.python.cp_model"``.
+        extra: the extra of lagco that carries it.
+        purpose: what the user asked for, as the subject of the message.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtra(
+            f"{purpose} needs {module.split('.')[0]!r}, which the extra {extra!r} brings: "
+            f"pip install 'lagco[{extra}]'"
+        ) from error

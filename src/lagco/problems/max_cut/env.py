@@ -1,0 +1,205 @@
+"""Maximum cut: two sides, as much weight as possible between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from lagco.core.graph import GraphView
+from lagco.core.pooling import Mean
+from lagco.core.problem import Array, Problem, named_start
+from lagco.core.spec import Attribute, Function, Graph, Node
+from lagco.errors import InstanceError, SpecError
+from lagco.instances import Instance, References
+from lagco.problems.adjacency import adjacency
+from lagco.problems.features import graph_observation
+from lagco.problems.max_cut.generator import draw_weights
+from lagco.problems.max_cut.kernels import flip_node, heaviest_edges, initial_gains
+from lagco.problems.max_cut.weights import cut_value, weighted_edges
+
+HEAVIEST = 10
+
+
+class MaxCut(Problem):
+    """Move nodes from one side to the other.
+
+    Instance: ``edges`` (2, E) and ``weights`` (E,), which may be negative; ``sides`` (n,) where the
+    instance has a present state.
+    View ``graph``: for every node its 10 edges of largest absolute weight; the cut counts all.
+    Action: ``Discrete(n)``, the node to move; every node is valid.
+    Observation: ``side`` (n,); with `full` features also ``gain`` (n,), what moving the node adds
+    to the cut, over the mean absolute weighted degree.
+    Reward: change of cut / best. Score: cut / best. There is no "do nothing", so the best state of
+    an episode matters beside the last one.
+    Start: all nodes on side 0 (``current``: the instance's own sides), or sides given as an array.
+    """
+
+    name = "max-cut"
+    maximise = True
+    episode_coefficient = 2
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
+        """Weights on every pair: 10 to 100 nodes, largest weight 10 to 100."""
+        return draw_weights(rng, size)
+
+    @classmethod
+    def sweep(cls, instance: Instance, sweeps: int | None, seed: int) -> References:
+        """Largest of many randomised local searches; the worst is 0."""
+        from lagco.problems.max_cut.sweeps import sweep_cuts
+
+        return References(sweeps=sweep_cuts(instance, 2_000 if sweeps is None else sweeps, seed))
+
+    @classmethod
+    def solve(cls, instance: Instance, seed: int) -> References:
+        """Largest cut of a tabu search (best-known)."""
+        from lagco.problems.max_cut.solver import solve_cut
+
+        return References(solver=solve_cut(instance, seed))
+
+    @classmethod
+    def extents(cls, instance: Instance) -> dict[str, int]:
+        """Nodes, edges of the view at most, and raw actions."""
+        n, edges = instance.size, instance.array("edges").shape[1]
+        return {"nodes": n, "edges": min(edges, n * HEAVIEST), "actions": n}
+
+    @classmethod
+    def evaluate_solution(cls, instance: Instance, solution: Array) -> float:
+        """Weight between the sides, given as 0 or 1 per node."""
+        sides = _checked_sides(solution, instance)
+        return cut_value(*weighted_edges(instance), sides)
+
+    def _load(self, instance: Instance) -> None:
+        n = instance.size
+        edges, weights = weighted_edges(instance)
+        self._edges, self._weights = edges, weights
+        self._adjacency = adjacency(n, edges)
+        first, _, edge_ids = self._adjacency
+        self._slot_weights = weights[edge_ids]  # weight of each neighbour slot
+        self._side = np.zeros(n, dtype=np.int8)
+        self._gain = np.zeros(n)
+        self._scaled_gain = np.zeros(n, dtype=np.float32)
+        self._mean_degree = float(np.abs(self._slot_weights).sum() / n) or 1.0
+        kept = heaviest_edges(first, edge_ids, self._slot_weights, len(weights), HEAVIEST)
+        full = self.features == "full"
+        unit = float(np.abs(weights).max(initial=0.0)) or 1.0
+        shown = (weights[kept] / (unit if full else 1.0)).astype(np.float32)
+        binary = Attribute(type="binary")
+        nodes: dict[str, Any] = {"side": self._side}
+        self._node_attributes = {"side": binary}
+        self._edge_attributes = {
+            "weight": Attribute(low=-1.0, high=1.0, static=True)
+            if full
+            else Attribute(norm="min_max", static=True)
+        }
+        self._observation_type = graph_observation(self.features, "graph")
+        self._action_type = {"node": Node()}
+        if full:
+            nodes["gain"] = self._scaled_gain
+            self._node_attributes = {"side": binary, "gain": Attribute()}
+            self._observation_type = {
+                **self._observation_type,
+                "side 0": Graph(poolings=[Mean], spec={"side": 0}),
+                "side 1": Graph(poolings=[Mean], spec={"side": 1}),
+                "steps_left": Function(self._steps_left),
+            }
+            self._action_type = {"node": Node(attributes=["gain"])}
+        self._view = GraphView(n, edges[:, kept], nodes=nodes, edge_attributes={"weight": shown})
+        self.action_space = gym.spaces.Discrete(n)
+
+    def _steps_left(self, view: GraphView) -> float:
+        return 1.0 - self._steps / self.episode_length
+
+    def get_graphs(self) -> dict[str, GraphView]:
+        """The view ``graph``."""
+        return {"graph": self._view}
+
+    def _begin(self, start: Any, rng: np.random.Generator) -> None:
+        if isinstance(start, str):
+            sides = None
+            if named_start(start) == "current":
+                sides = self.instance.arrays.get("sides")
+            self._side[:] = 0 if sides is None else _checked_sides(sides, self.instance)
+        else:
+            self._side[:] = _checked_sides(start, self.instance)
+        self._cut = cut_value(self._edges, self._weights, self._side)
+        first, neighbours, _ = self._adjacency
+        initial_gains(first, neighbours, self._slot_weights, self._side, self._gain)
+        self._scaled_gain[:] = self._gain / self._mean_degree
+
+    def _apply(self, action: Any) -> None:
+        node = int(action)
+        first, neighbours, _ = self._adjacency
+        self._cut += flip_node(
+            first,
+            neighbours,
+            self._slot_weights,
+            node,
+            self._mean_degree,
+            self._side,
+            self._gain,
+            self._scaled_gain,
+        )
+        view = self._view
+        view.touch_node("side", node)
+        if self.features == "full":
+            view.touch_node("gain", neighbours[first[node] : first[node + 1]])
+            view.touch_node("gain", node)
+
+    def objective(self) -> float:
+        """Weight between the sides."""
+        return float(self._cut)
+
+    def recompute_objective(self) -> float:
+        """The same from the sides alone."""
+        return cut_value(self._edges, self._weights, self._side)
+
+    def _unit(self) -> float:
+        return float(np.abs(self._weights).sum()) or 1.0  # the start is worth 0
+
+    def solution(self) -> Array:
+        """Side of every node, 0 or 1: (n,)."""
+        return self._side.copy()
+
+    def has_valid_action(self) -> bool:
+        """Always."""
+        return True
+
+    def is_valid_action(self, action: Any) -> bool:
+        """The node exists."""
+        return bool(0 <= action < len(self._side))
+
+    def are_valid_actions(self, actions: Array) -> Array:
+        """All of them: (k,)."""
+        return np.ones(len(actions), dtype=bool)
+
+    def action_mask(self) -> Array:
+        """All of them: (n,)."""
+        return np.ones(self.instance.size, dtype=bool)
+
+    def sample_valid_action(self, rng: np.random.Generator | None = None) -> int:
+        """Any node, uniformly."""
+        return int((rng or self.np_random).integers(self.instance.size))
+
+    def preview(self, actions: Array) -> Array:
+        """The cut after moving each node: (k,)."""
+        return self._cut + self._gain[actions]
+
+    def draw_on(self, axes: Any) -> None:
+        """Nodes by side, edges of the view that are cut in colour."""
+        from lagco.problems.max_cut.viewer import draw_cut
+
+        draw_cut(axes, self._view, self._cut)
+
+
+def _checked_sides(sides: Any, instance: Instance) -> Array:
+    array = np.asarray(sides)
+    if array.shape != (instance.size,) or not np.isin(array, (0, 1)).all():
+        error = InstanceError if sides is instance.arrays.get("sides") else SpecError
+        raise error(
+            f"sides of {instance.name!r} must be {instance.size} values 0 or 1, got "
+            f"shape {array.shape}"
+        )
+    return array.astype(np.int8)

@@ -1,0 +1,50 @@
+"""What happens inside a step of `max-cut`, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def initial_gains(first, neighbours, slot_weights, side, gain):  # type: ignore[no-untyped-def]
+    """For every node: weight to its own side minus weight to the other one."""
+    for v in range(gain.shape[0]):
+        total = 0.0
+        for k in range(first[v], first[v + 1]):
+            if side[neighbours[k]] == side[v]:
+                total += slot_weights[k]
+            else:
+                total -= slot_weights[k]
+        gain[v] = total
+
+
+@njit(cache=True)
+def flip_node(  # type: ignore[no-untyped-def]
+    first, neighbours, slot_weights, node, unit, side, gain, scaled_gain
+):
+    """Move `node` to the other side; return what that adds to the cut."""
+    added = gain[node]
+    side[node] = 1 - side[node]
+    gain[node] = -added
+    scaled_gain[node] = -added / unit
+    for k in range(first[node], first[node + 1]):
+        other = neighbours[k]
+        if side[other] == side[node]:
+            gain[other] += 2.0 * slot_weights[k]
+        else:
+            gain[other] -= 2.0 * slot_weights[k]
+        scaled_gain[other] = gain[other] / unit
+    return added
+
+
+@njit(cache=True)
+def heaviest_edges(first, edge_ids, slot_weights, num_edges, count):  # type: ignore[no-untyped-def]
+    """Edges among the `count` of largest absolute weight at one of their ends, in order."""
+    kept = np.zeros(num_edges, dtype=np.bool_)
+    for v in range(first.shape[0] - 1):
+        begin, end = first[v], first[v + 1]
+        order = np.argsort(-np.abs(slot_weights[begin:end]), kind="mergesort")
+        for k in range(min(count, end - begin)):
+            kept[edge_ids[begin + order[k]]] = True
+    return np.flatnonzero(kept)

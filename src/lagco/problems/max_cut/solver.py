@@ -1,0 +1,84 @@
+"""A strong cut: one-flip tabu search with restarts from disturbed elite sides.
+
+The number of moves is fixed, so the answer depends on instance and seed alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from lagco.instances import Instance, SolverReference
+from lagco.problems.adjacency import adjacency
+from lagco.problems.max_cut.kernels import flip_node, initial_gains
+from lagco.problems.max_cut.weights import cut_value, weighted_edges
+from lagco.problems.random_stream import next_below, next_word, random_stream
+
+MOVES_PER_NODE = 2_000
+MAX_MOVES = 4_000_000
+_PATIENCE = 30  # moves per node without a new best before the sides are disturbed
+
+
+def solve_cut(instance: Instance, seed: int, moves: int | None = None) -> SolverReference:
+    """The best sides found (best-known)."""
+    n = instance.size
+    edges, weights = weighted_edges(instance)
+    first, neighbours, edge_ids = adjacency(n, edges)
+    limit = min(MOVES_PER_NODE * n, MAX_MOVES) if moves is None else moves
+    best = search_cut(first, neighbours, weights[edge_ids], limit, random_stream(seed))
+    value = cut_value(edges, weights, best)
+    return SolverReference(value, "best-known", "tabu search", best)
+
+
+@njit(cache=True)
+def search_cut(first, neighbours, slot_weights, moves, stream):  # type: ignore[no-untyped-def]
+    """Sides of the largest cut met in that many tabu moves."""
+    n = first.shape[0] - 1
+    side = np.zeros(n, dtype=np.int8)
+    gain = np.empty(n)
+    scaled = np.empty(n)
+    free_at = np.zeros(n, dtype=np.int64)
+    tenure = 3 + n // 100
+    for v in range(n):
+        side[v] = np.int8(next_word(stream) >> np.uint64(63))
+    initial_gains(first, neighbours, slot_weights, side, gain)
+    # `cut` and the two records are relative to the random start
+    cut = 0.0
+    best, best_cut = side.copy(), 0.0
+    local_best = 0.0
+    last_progress = 0
+    for move in range(moves):
+        node, most, ties = -1, -np.inf, 0
+        for v in range(n):
+            allowed = move >= free_at[v] or cut + gain[v] > best_cut
+            if not allowed or gain[v] < most:
+                continue
+            if gain[v] > most:
+                node, most, ties = v, gain[v], 1
+            else:
+                ties += 1
+                if next_below(stream, ties) == 0:
+                    node = v
+        if node < 0:
+            node = next_below(stream, n)
+        cut += flip_node(first, neighbours, slot_weights, node, 1.0, side, gain, scaled)
+        free_at[node] = move + 1 + tenure + next_below(stream, 10)
+        if cut > local_best:
+            local_best = cut
+            last_progress = move
+        if cut > best_cut:
+            best_cut = cut
+            best[:] = side
+        elif move - last_progress > _PATIENCE * n:
+            # go back to the best sides and move a random part of the nodes
+            share = 2 + next_below(stream, max(1, n // 4))
+            for v in range(n):
+                if side[v] != best[v]:
+                    cut += flip_node(first, neighbours, slot_weights, v, 1.0, side, gain, scaled)
+            for _ in range(share):
+                v = next_below(stream, n)
+                cut += flip_node(first, neighbours, slot_weights, v, 1.0, side, gain, scaled)
+                free_at[v] = move + tenure + next_below(stream, 10)
+            local_best = cut
+            last_progress = move
+    return best

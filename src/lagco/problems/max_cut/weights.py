@@ -1,0 +1,33 @@
+"""Weighted edges of a `max-cut` instance and the cut they give."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.errors import InstanceError
+from lagco.instances import Instance
+from lagco.problems.adjacency import edges_of
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+def weighted_edges(instance: Instance) -> tuple[Array, Array]:
+    """Edges (2, E) and finite weights (E,) of an instance, checked."""
+    edges = edges_of(instance)
+    weights = np.array(instance.array("weights"), dtype=np.float64)
+    if weights.shape != (edges.shape[1],):
+        raise InstanceError(
+            f"instance {instance.name!r}: weights have shape {weights.shape} for "
+            f"{edges.shape[1]} edges"
+        )
+    if not np.isfinite(weights).all():
+        raise InstanceError(f"instance {instance.name!r}: a weight is no finite number")
+    return edges, weights
+
+
+def cut_value(edges: Array, weights: Array, sides: Array) -> float:
+    """Weight of the edges whose ends are on different sides."""
+    return float(weights[sides[edges[0]] != sides[edges[1]]].sum())

@@ -1,0 +1,184 @@
+"""Minimum vertex cover: choose few nodes so that every edge has a chosen end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from lagco.core.graph import GraphView
+from lagco.core.pooling import Mean
+from lagco.core.problem import Array, Problem, named_start
+from lagco.core.spec import Attribute, Graph, Node
+from lagco.errors import InstanceError
+from lagco.instances import Instance, References
+from lagco.problems.adjacency import adjacency, edges_of
+from lagco.problems.features import graph_observation
+from lagco.problems.min_vertex.generator import draw_graph
+from lagco.problems.min_vertex.kernels import select_node
+
+
+class MinVertex(Problem):
+    """Choose nodes one by one until every edge is covered.
+
+    Instance: ``edges`` (2, E).
+    View ``graph``: the graph itself.
+    Action: ``Discrete(n)``, a node that is not selected.
+    Observation: ``selected`` (n,) and ``covered`` (E,); with `full` features also ``uncovered``
+    (n,), log1p of the number of uncovered edges at the node.
+    Objective: selected nodes + n x share of uncovered edges, so that it is the size of the cover
+    once there is one and n at the start. Reward: its decrease over (n - best), which is
+    (n x newly covered / edges - 1) / (n - best). Score: (n - size) / (n - best), 0 unless covered.
+    """
+
+    name = "min-vertex"
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
+        """Erdős–Rényi graphs: 10 to 50 nodes, edge probability 0.1 to 0.4."""
+        return draw_graph(rng, size)
+
+    @classmethod
+    def sweep(cls, instance: Instance, sweeps: int | None, seed: int) -> References:
+        """Smallest of many randomised greedy covers; the worst is n."""
+        from lagco.problems.min_vertex.sweeps import sweep_covers
+
+        return References(
+            sweeps=sweep_covers(instance, 10_000 if sweeps is None else sweeps, seed)
+        )
+
+    @classmethod
+    def solve(cls, instance: Instance, seed: int) -> References:
+        """Smallest cover by CP-SAT."""
+        from lagco.problems.min_vertex.solver import solve_cover
+
+        return References(solver=solve_cover(instance, seed))
+
+    @classmethod
+    def extents(cls, instance: Instance) -> dict[str, int]:
+        """Nodes, edges and raw actions."""
+        edges = instance.array("edges").shape[1]
+        return {"nodes": instance.size, "edges": edges, "actions": instance.size}
+
+    @classmethod
+    def evaluate_solution(cls, instance: Instance, solution: Array) -> float:
+        """Size of a cover given as its nodes; an error if an edge is not covered."""
+        chosen = np.zeros(instance.size, dtype=bool)
+        chosen[np.asarray(solution, dtype=np.int64)] = True
+        u, v = instance.array("edges")
+        bare = np.flatnonzero(~(chosen[u] | chosen[v]))
+        if bare.size:
+            raise InstanceError(
+                f"not a cover of {instance.name!r}: the edge {u[bare[0]]}-{v[bare[0]]} has no "
+                "chosen end"
+            )
+        return float(chosen.sum())
+
+    def _load(self, instance: Instance) -> None:
+        n = instance.size
+        edges = edges_of(instance)
+        self._adjacency = adjacency(n, edges)
+        self._degree = np.diff(self._adjacency.first)
+        self._num_edges = edges.shape[1]
+        self._selected = np.zeros(n, dtype=np.int8)
+        self._covered = np.zeros(self._num_edges, dtype=np.int8)
+        self._bare = np.zeros(n, dtype=np.int64)  # uncovered edges per node
+        self._uncovered = np.zeros(n, dtype=np.float32)
+        nodes: dict[str, Any] = {"selected": self._selected}
+        binary = Attribute(type="binary")
+        self._node_attributes = {"selected": binary}
+        self._edge_attributes = {"covered": binary}
+        self._observation_type = graph_observation(self.features, "graph")
+        self._action_type = {"node": Node(spec={"selected": False})}
+        if self.features == "full":
+            nodes["uncovered"] = self._uncovered
+            self._node_attributes = {"selected": binary, "uncovered": Attribute(low=0.0)}
+            self._observation_type |= {"selected": Graph(poolings=[Mean], spec={"selected": True})}
+            self._action_type = {"node": Node(spec={"selected": False}, attributes=["uncovered"])}
+        self._view = GraphView(n, edges, nodes=nodes, edge_attributes={"covered": self._covered})
+        self.action_space = gym.spaces.Discrete(n)
+
+    def get_graphs(self) -> dict[str, GraphView]:
+        """The view ``graph``."""
+        return {"graph": self._view}
+
+    def _begin(self, start: Any, rng: np.random.Generator) -> None:
+        named_start(start)
+        self._selected[:] = 0
+        self._covered[:] = 0
+        self._bare[:] = self._degree
+        self._uncovered[:] = np.log1p(self._degree)
+        self._size = 0
+        self._left = self._num_edges
+
+    def _apply(self, action: Any) -> None:
+        node = int(action)
+        self._left -= select_node(
+            *self._adjacency, node, self._selected, self._covered, self._bare, self._uncovered
+        )
+        self._size += 1
+        first, neighbours, edge_ids = self._adjacency
+        around = slice(first[node], first[node + 1])
+        view = self._view
+        view.touch_node("selected", node)
+        view.touch_edge("covered", edge_ids[around])
+        if self.features == "full":
+            view.touch_node("uncovered", neighbours[around])
+            view.touch_node("uncovered", node)
+
+    def objective(self) -> float:
+        """Selected nodes + n x share of uncovered edges."""
+        if self._left == 0:
+            return float(self._size)
+        return self._size + self.instance.size * (self._left / self._num_edges)
+
+    def recompute_objective(self) -> float:
+        """The same from the selected flags alone."""
+        u, v = self._view.edges
+        bare = (self._selected[u] == 0) & (self._selected[v] == 0)
+        share = float(bare.mean()) if self._num_edges else 0.0
+        return float(self._selected.sum() + self.instance.size * share)
+
+    def solution(self) -> Array:
+        """The selected nodes, in order."""
+        return np.flatnonzero(self._selected)
+
+    def is_complete(self) -> bool:
+        """Every edge is covered."""
+        return self._left == 0
+
+    def is_feasible(self) -> bool:
+        """Every edge is covered."""
+        return self._left == 0
+
+    def has_valid_action(self) -> bool:
+        """A node is not selected."""
+        return self._size < self.instance.size
+
+    def is_valid_action(self, action: Any) -> bool:
+        """The node exists and is not selected."""
+        return 0 <= action < len(self._selected) and not self._selected[action]
+
+    def are_valid_actions(self, actions: Array) -> Array:
+        """Not selected: (k,)."""
+        return self._selected[actions] == 0
+
+    def action_mask(self) -> Array:
+        """Not selected: (n,)."""
+        return self._selected == 0
+
+    def sample_valid_action(self, rng: np.random.Generator | None = None) -> int | None:
+        """A node uniform over those not selected; None if there is none."""
+        left = np.flatnonzero(self._selected == 0)
+        return int(left[(rng or self.np_random).integers(len(left))]) if len(left) else None
+
+    def preview(self, actions: Array) -> Array:
+        """Edges each node would newly cover: (k,)."""
+        return self._bare[actions].astype(np.float64)
+
+    def draw_on(self, axes: Any) -> None:
+        """The graph, its cover so far, and what is still uncovered."""
+        from lagco.problems.min_vertex.viewer import draw_cover
+
+        draw_cover(axes, self._view, self._size)

@@ -1,0 +1,171 @@
+"""Distances between cities: by coordinates under one of TSPLIB's rules, or a given matrix.
+
+Compiled code takes the triple (`rule`, `coordinates` (n, 2), `matrix` (n, n) or (0, 0)), so that
+instances with coordinates need memory linear in n.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from lagco.errors import InstanceError, suggest
+from lagco.instances import Instance
+
+#: `euclidean` is exact; the others round as TSPLIB defines them.
+RULES = ("euclidean", "euc_2d", "ceil_2d", "att", "geo", "explicit")
+_EUCLIDEAN, _EUC_2D, _CEIL_2D, _ATT, _GEO, _EXPLICIT = range(len(RULES))
+_EARTH_RADIUS = 6378.388
+_TSPLIB_PI = 3.141592
+
+Metric = tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]
+
+
+def metric_of(instance: Instance) -> Metric:
+    """The metric of an instance, as compiled code takes it."""
+    rule = str(instance.params.get("metric", "euclidean"))
+    if rule not in RULES:
+        raise InstanceError(f"instance {instance.name!r}: {suggest('metric', rule, RULES)}")
+    if rule == "explicit":
+        matrix = np.array(instance.array("matrix"), dtype=np.float64)
+        shape = (instance.size, instance.size)
+    else:
+        matrix = np.zeros((0, 0))
+        shape = (0, 0)
+    coordinates = np.zeros((instance.size, 2))
+    if rule != "explicit" or "coordinates" in instance.arrays:
+        coordinates = np.array(instance.array("coordinates"), dtype=np.float64)
+    for name, array, wanted in (
+        ("matrix", matrix, shape),
+        ("coordinates", coordinates, (instance.size, 2)),
+    ):
+        if array.shape != wanted:
+            raise InstanceError(
+                f"instance {instance.name!r}: {name} has shape {array.shape}, expected {wanted}"
+            )
+        if not np.isfinite(array).all():
+            raise InstanceError(f"instance {instance.name!r}: {name} has a value that is no number")
+    return RULES.index(rule), coordinates, matrix
+
+
+def unit_length(
+    metric: Metric,
+    extent: float,
+    pairs: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.float64],
+) -> float:
+    """The length that features count as 1: the larger side of the bounding box, in the metric.
+
+    Args:
+        metric: of the instance.
+        extent: that side, in units of the coordinates.
+        pairs: edges (2, E) to compare both units on.
+        lengths: their lengths (E,) in the metric.
+    """
+    rule, coordinates, matrix = metric
+    if matrix.size:
+        return float(matrix.max()) or 1.0
+    if RULES[rule] != "euclidean":  # degrees against kilometres, and the like
+        plain = np.linalg.norm(coordinates[pairs[0]] - coordinates[pairs[1]], axis=1).sum()
+        extent *= float(lengths.sum() / plain) if plain else 1.0
+    return extent or 1.0
+
+
+@njit(cache=True)
+def _radians(value):  # type: ignore[no-untyped-def]
+    degrees = math.trunc(value)
+    return _TSPLIB_PI * (degrees + 5.0 * (value - degrees) / 3.0) / 180.0
+
+
+@njit(cache=True)
+def _geo(coordinates, i, j):  # type: ignore[no-untyped-def]
+    latitude_i, longitude_i = _radians(coordinates[i, 0]), _radians(coordinates[i, 1])
+    latitude_j, longitude_j = _radians(coordinates[j, 0]), _radians(coordinates[j, 1])
+    q1 = math.cos(longitude_i - longitude_j)
+    q2 = math.cos(latitude_i - latitude_j)
+    q3 = math.cos(latitude_i + latitude_j)
+    inside = 0.5 * ((1.0 + q1) * q2 - (1.0 - q1) * q3)
+    return math.trunc(_EARTH_RADIUS * math.acos(min(1.0, max(-1.0, inside))) + 1.0)
+
+
+@njit(cache=True)
+def distance(rule, coordinates, matrix, i, j):  # type: ignore[no-untyped-def]
+    """Distance between cities i and j."""
+    if i == j:
+        return 0.0
+    if rule == _EXPLICIT:
+        return matrix[i, j]
+    if rule == _GEO:
+        return _geo(coordinates, i, j)
+    dx = coordinates[i, 0] - coordinates[j, 0]
+    dy = coordinates[i, 1] - coordinates[j, 1]
+    square = dx * dx + dy * dy
+    if rule == _EUCLIDEAN:
+        return math.sqrt(square)
+    if rule == _EUC_2D:
+        return math.floor(math.sqrt(square) + 0.5)
+    if rule == _CEIL_2D:
+        return math.ceil(math.sqrt(square))
+    real = math.sqrt(square / 10.0)
+    rounded = math.floor(real + 0.5)
+    return rounded + 1.0 if rounded < real else rounded
+
+
+@njit(cache=True)
+def follows_coordinates(rule):  # type: ignore[no-untyped-def]
+    """Whether a longer straight line never means a shorter distance."""
+    return rule <= _ATT
+
+
+@njit(cache=True)
+def distance_row(rule, coordinates, matrix, i):  # type: ignore[no-untyped-def]
+    """Distances from city i to all cities (n,)."""
+    n = coordinates.shape[0]
+    row = np.empty(n)
+    for j in range(n):
+        row[j] = distance(rule, coordinates, matrix, i, j)
+    return row
+
+
+@njit(cache=True)
+def distance_matrix(rule, coordinates, matrix):  # type: ignore[no-untyped-def]
+    """All distances (n, n)."""
+    n = coordinates.shape[0]
+    full = np.empty((n, n))
+    for i in range(n):
+        for j in range(n):
+            full[i, j] = distance(rule, coordinates, matrix, i, j)
+    return full
+
+
+@njit(cache=True)
+def tour_length(rule, coordinates, matrix, tour):  # type: ignore[no-untyped-def]
+    """Length of the closed tour through the cities in that order."""
+    total = 0.0
+    for k in range(tour.shape[0]):
+        total += distance(rule, coordinates, matrix, tour[k - 1], tour[k])
+    return total
+
+
+@njit(cache=True)
+def nearest_neighbours(rule, coordinates, matrix, count):  # type: ignore[no-untyped-def]
+    """The `count` nearest other cities of every city, nearest first: (n, count)."""
+    n = coordinates.shape[0]
+    nearest = np.empty((n, count), dtype=np.int64)
+    for i in range(n):
+        row = distance_row(rule, coordinates, matrix, i)
+        row[i] = np.inf
+        nearest[i] = np.argsort(row, kind="mergesort")[:count]
+    return nearest
+
+
+@njit(cache=True)
+def edge_lengths(rule, coordinates, matrix, pairs):  # type: ignore[no-untyped-def]
+    """Lengths of the edges (2, E): (E,)."""
+    lengths = np.empty(pairs.shape[1])
+    for k in range(pairs.shape[1]):
+        lengths[k] = distance(rule, coordinates, matrix, pairs[0, k], pairs[1, k])
+    return lengths

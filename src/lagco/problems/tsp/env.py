@@ -1,0 +1,266 @@
+"""The travelling salesman problem: visit every city once and return, on the shortest tour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from lagco.core.graph import GraphView
+from lagco.core.pooling import Mean
+from lagco.core.problem import Array, Problem, named_start
+from lagco.core.spec import Attribute, Graph, Node
+from lagco.errors import InstanceError, SpecError
+from lagco.instances import Instance, References
+from lagco.problems.features import graph_observation
+from lagco.problems.tsp.distances import (
+    distance,
+    distance_row,
+    edge_lengths,
+    follows_coordinates,
+    metric_of,
+    nearest_neighbours,
+    tour_length,
+    unit_length,
+)
+from lagco.problems.tsp.generator import draw_cities
+from lagco.problems.tsp.kernels import farthest_completion, visit
+
+NEIGHBOURS = 10
+
+
+class TSP(Problem):
+    """Build a tour city by city.
+
+    Instance: ``coordinates`` (n, 2), and the metric in ``params["metric"]``: exact Euclidean, one
+    of TSPLIB's rounding rules, or ``explicit`` with a ``matrix`` (n, n).
+    View ``cities``: one node per city, edges to the 10 nearest cities of each; the tour itself
+    uses all distances.
+    Action: ``Discrete(n)``, a city that was not visited.
+    Observation: ``visited`` (n,); with `full` features also ``current`` and ``start`` flags and the
+    distances ``to_current`` and ``to_start`` (n,) over the larger side of the bounding box.
+    Reward: change of the length of the tour completed by always going to the farthest remaining
+    city, over (worst - best). Score: (worst - length) / (worst - best), 0 unless complete.
+    Start: the city given as ``start``, else a random one.
+    """
+
+    name = "tsp"
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
+        """Cities uniform in a square: 10 to 100 of them, side 100 to 1000."""
+        return draw_cities(rng, size)
+
+    @classmethod
+    def sweep(cls, instance: Instance, sweeps: int | None, seed: int) -> References:
+        """Best and worst of randomised 2-opt runs from random tours."""
+        from lagco.problems.tsp.sweeps import sweep_tours
+
+        return References(sweeps=sweep_tours(instance, 10_000 if sweeps is None else sweeps, seed))
+
+    @classmethod
+    def solve(cls, instance: Instance, seed: int) -> References:
+        """Best tour of an iterated Or-opt local search (best-known)."""
+        from lagco.problems.tsp.solver import solve_tour
+
+        return References(solver=solve_tour(instance, seed))
+
+    @classmethod
+    def extents(cls, instance: Instance) -> dict[str, int]:
+        """Nodes, edges of the neighbour graph at most, and raw actions."""
+        n = instance.size
+        return {"nodes": n, "edges": n * min(NEIGHBOURS, n - 1), "actions": n}
+
+    @classmethod
+    def evaluate_solution(cls, instance: Instance, solution: Array) -> float:
+        """Length of a closed tour given as the order of all cities."""
+        tour = np.asarray(solution, dtype=np.int64)
+        if not np.array_equal(np.sort(tour), np.arange(instance.size)):
+            raise InstanceError(
+                f"not a tour of {instance.name!r}: it must name each of the cities 0 to "
+                f"{instance.size - 1} once"
+            )
+        return float(tour_length(*metric_of(instance), tour))
+
+    def _load(self, instance: Instance) -> None:
+        n = instance.size
+        if n < 2:
+            raise InstanceError(f"instance {instance.name!r} has {n} cities, a tour needs 2")
+        self._metric = metric_of(instance)
+        coordinates = self._metric[1]
+        low = coordinates.min(axis=0)
+        extent = float((coordinates.max(axis=0) - low).max())
+        nearest = nearest_neighbours(*self._metric, min(NEIGHBOURS, n - 1))
+        pairs = np.stack([np.repeat(np.arange(n), nearest.shape[1]), nearest.reshape(-1)])
+        pairs = np.unique(np.sort(pairs, axis=0), axis=1)
+        lengths = edge_lengths(*self._metric, pairs)
+        self._unit_length = unit_length(self._metric, extent, pairs, lengths)
+        self._visited = np.zeros(n, dtype=np.int8)
+        self._to_current = np.zeros(n, dtype=np.float32)
+        self._tour = np.zeros(n, dtype=np.int64)
+        if self.features == "full":
+            positions = ((coordinates - low) / (extent or 1.0)).astype(np.float32)
+            self._view = GraphView(
+                n,
+                pairs,
+                nodes={
+                    "visited": self._visited,
+                    "current": np.zeros(n, dtype=np.int8),
+                    "start": np.zeros(n, dtype=np.int8),
+                    "position": positions,
+                    "to_current": self._to_current,
+                    "to_start": np.zeros(n, dtype=np.float32),
+                },
+                edge_attributes={"distance": (lengths / self._unit_length).astype(np.float32)},
+            )
+        else:
+            self._view = GraphView(
+                n,
+                pairs,
+                nodes={
+                    "visited": self._visited,
+                    "x": coordinates[:, 0].astype(np.float32),
+                    "y": coordinates[:, 1].astype(np.float32),
+                },
+                edge_attributes={"distance": lengths.astype(np.float32)},
+            )
+        self._declare()
+        self.action_space = gym.spaces.Discrete(n)
+
+    def _declare(self) -> None:
+        binary = Attribute(type="binary")
+        self._observation_type = graph_observation(self.features, "cities")
+        if self.features == "full":
+            length = Attribute(low=0.0)
+            self._node_attributes = {
+                "visited": binary,
+                "current": binary,
+                "start": binary,
+                "position": Attribute(size=2, low=0.0, high=1.0, static=True),
+                "to_current": length,
+                "to_start": length,
+            }
+            self._edge_attributes = {"distance": Attribute(low=0.0, static=True)}
+            self._observation_type |= {
+                "current": Graph(poolings=[Mean], spec={"current": True}),
+                "start": Graph(poolings=[Mean], spec={"start": True}),
+            }
+            self._action_type = {"city": Node(spec={"visited": False}, attributes=["to_current"])}
+        else:
+            coordinate = Attribute(norm="min_max", static=True)
+            self._node_attributes = {"visited": binary, "x": coordinate, "y": coordinate}
+            self._edge_attributes = {"distance": Attribute(norm="min_max", low=0.0, static=True)}
+            self._action_type = {"city": Node(spec={"visited": False})}
+
+    def get_graphs(self) -> dict[str, GraphView]:
+        """The view ``cities``."""
+        return {"cities": self._view}
+
+    def _begin(self, start: Any, rng: np.random.Generator) -> None:
+        n = self.instance.size
+        if isinstance(start, int | np.integer) and not isinstance(start, bool):
+            if not 0 <= start < n:
+                raise SpecError(f"start={start}: the cities are 0 to {n - 1}")
+            city = int(start)
+        else:
+            named_start(start)  # all three mean a random city
+            city = int(rng.integers(n))
+        self._visited[:] = 0
+        self._count = 0
+        self._length = 0.0
+        self._start = self._current = city
+        if self.features == "full":
+            nodes = self._view.nodes
+            nodes["current"][:] = 0  # type: ignore[call-overload]
+            nodes["start"][:] = 0  # type: ignore[call-overload]
+            nodes["start"][city] = 1
+            row = distance_row(*self._metric, city) / self._unit_length
+            nodes["to_start"][:] = row  # type: ignore[call-overload]
+        self._go_to(city)
+
+    def _go_to(self, city: int) -> None:
+        previous, self._current = self._current, city
+        self._tour[self._count] = city
+        self._count += 1
+        visit(*self._metric, city, self._unit_length, self._visited, self._to_current)
+        view = self._view
+        view.touch_node("visited", city)
+        if self.features == "full":
+            current = view.nodes["current"]
+            current[previous] = 0
+            current[city] = 1
+            view.touch_node("current", previous)
+            view.touch_node("current", city)
+            view.touch_node("to_current")
+
+    def _apply(self, action: Any) -> None:
+        city = int(action)
+        self._length += distance(*self._metric, self._current, city)
+        self._go_to(city)
+
+    def objective(self) -> float:
+        """Length of the tour, completed by always going to the farthest remaining city."""
+        completion = farthest_completion(*self._metric, self._current, self._start, self._visited)
+        return float(self._length + completion)
+
+    def recompute_objective(self) -> float:
+        """The same from the list of visited cities alone."""
+        tour = self._tour[: self._count].tolist()
+        length = sum(distance(*self._metric, u, v) for u, v in zip(tour, tour[1:], strict=False))
+        remaining = [c for c in range(self.instance.size) if c not in set(tour)]
+        coordinates = self._metric[1]
+        while remaining:
+            row = distance_row(*self._metric, tour[-1])
+            reach = row
+            if follows_coordinates(self._metric[0]):  # rounded distances tie, straight lines rarely
+                reach = ((coordinates - coordinates[tour[-1]]) ** 2).sum(axis=1)
+            largest = max(reach[city] for city in remaining)
+            farthest = next(c for c in remaining if reach[c] >= largest * (1.0 - 1e-12))
+            length += row[farthest]
+            remaining.remove(farthest)
+            tour.append(farthest)
+        return float(length + distance(*self._metric, tour[-1], tour[0]))
+
+    def solution(self) -> Array:
+        """Cities in the order of the tour so far."""
+        return self._tour[: self._count].copy()
+
+    def is_complete(self) -> bool:
+        """All cities are visited."""
+        return self._count == self.instance.size
+
+    def is_feasible(self) -> bool:
+        """All cities are visited."""
+        return self._count == self.instance.size
+
+    def has_valid_action(self) -> bool:
+        """A city is left."""
+        return self._count < self.instance.size
+
+    def is_valid_action(self, action: Any) -> bool:
+        """The city exists and was not visited."""
+        return 0 <= action < len(self._visited) and not self._visited[action]
+
+    def are_valid_actions(self, actions: Array) -> Array:
+        """Not visited: (k,)."""
+        return self._visited[actions] == 0
+
+    def action_mask(self) -> Array:
+        """Not visited: (n,)."""
+        return self._visited == 0
+
+    def sample_valid_action(self, rng: np.random.Generator | None = None) -> int | None:
+        """A city uniform over those left; None if there is none."""
+        left = np.flatnonzero(self._visited == 0)
+        return int(left[(rng or self.np_random).integers(len(left))]) if len(left) else None
+
+    def preview(self, actions: Array) -> Array:
+        """Minus the length each city adds: (k,)."""
+        return -distance_row(*self._metric, self._current)[actions]
+
+    def draw_on(self, axes: Any) -> None:
+        """Cities and the tour so far."""
+        from lagco.problems.tsp.viewer import draw_tour
+
+        draw_tour(axes, self._metric, self.solution(), self.is_complete(), self.objective())

@@ -1,0 +1,83 @@
+"""What happens inside a step of `tsp`, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from lagco.problems.tsp.distances import distance, follows_coordinates
+
+
+@njit(cache=True)
+def visit(rule, coordinates, matrix, city, unit, visited, to_current):  # type: ignore[no-untyped-def]
+    """Mark `city` as visited and measure all cities from it, in units of `unit`."""
+    visited[city] = 1
+    for j in range(to_current.shape[0]):
+        to_current[j] = distance(rule, coordinates, matrix, city, j) / unit
+
+
+@njit(cache=True, fastmath=True)
+def _largest_square(x, y, xs, ys, count):  # type: ignore[no-untyped-def]
+    largest = -1.0
+    for k in range(count):  # a plain maximum, so that the compiler uses vector instructions
+        square = (xs[k] - x) * (xs[k] - x) + (ys[k] - y) * (ys[k] - y)
+        largest = max(largest, square)
+    return largest
+
+
+@njit(cache=True)
+def _complete_by_coordinates(rule, coordinates, matrix, current, remaining, count):  # type: ignore[no-untyped-def]
+    xs, ys = np.empty(count), np.empty(count)
+    for k in range(count):
+        xs[k], ys[k] = coordinates[remaining[k], 0], coordinates[remaining[k], 1]
+    total = 0.0
+    while count > 0:
+        x, y = coordinates[current, 0], coordinates[current, 1]
+        # the margin covers the different rounding of fused instructions; ties take the first city
+        bound = _largest_square(x, y, xs, ys, count) * (1.0 - 1e-12)
+        farthest = -1
+        for k in range(count):
+            square = (xs[k] - x) * (xs[k] - x) + (ys[k] - y) * (ys[k] - y)
+            if square >= bound and (farthest < 0 or remaining[k] < remaining[farthest]):
+                farthest = k
+        total += distance(rule, coordinates, matrix, current, remaining[farthest])
+        current = remaining[farthest]
+        count -= 1
+        remaining[farthest] = remaining[count]
+        xs[farthest], ys[farthest] = xs[count], ys[count]
+    return total, current
+
+
+@njit(cache=True)
+def _complete_by_distance(rule, coordinates, matrix, current, remaining, count):  # type: ignore[no-untyped-def]
+    total = 0.0
+    while count > 0:
+        farthest, most = -1, -1.0
+        for k in range(count):
+            d = distance(rule, coordinates, matrix, current, remaining[k])
+            if d > most or (d == most and remaining[k] < remaining[farthest]):
+                farthest, most = k, d
+        total += most
+        current = remaining[farthest]
+        count -= 1
+        remaining[farthest] = remaining[count]
+    return total, current
+
+
+@njit(cache=True)
+def farthest_completion(rule, coordinates, matrix, current, start, visited):  # type: ignore[no-untyped-def]
+    """Length of going to the farthest remaining city, again and again, and back to the start."""
+    n = coordinates.shape[0]
+    remaining = np.empty(n, dtype=np.int64)
+    count = 0
+    for city in range(n):
+        if not visited[city]:
+            remaining[count] = city
+            count += 1
+    if follows_coordinates(rule):
+        total, last = _complete_by_coordinates(
+            rule, coordinates, matrix, current, remaining, count
+        )
+    else:
+        total, last = _complete_by_distance(rule, coordinates, matrix, current, remaining, count)
+    return total + distance(rule, coordinates, matrix, last, start)
