@@ -1,1 +1,129 @@
-"""lagco."""
+"""Reinforcement learning on graph combinatorial optimisation, in a latent action space.
+
+Declare a decision problem on a graph with :class:`ContinuousEnv` or :class:`Problem`, check it with
+:func:`check_problem`, and use every command of the command line as a function of the same name.
+Names are imported when they are first used, so ``import lagco`` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from lagco.registration import register_environments
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "lagco.core.checker": ("check_problem",),
+    "lagco.core.descriptors": (
+        "get_density",
+        "get_log_mean_degree",
+        "get_log_num_edges",
+        "get_log_num_nodes",
+        "get_mean_degree",
+        "get_num_edges",
+        "get_num_nodes",
+    ),
+    "lagco.core.env": ("ContinuousEnv",),
+    "lagco.core.graph": ("Changes", "GraphView"),
+    "lagco.core.pooling": ("Concat", "Max", "Mean", "Min", "Pooling", "RootSum", "Sum"),
+    "lagco.core.problem": ("Problem",),
+    "lagco.core.spec": (
+        "Attribute",
+        "Edge",
+        "Function",
+        "Graph",
+        "Node",
+        "Object",
+        "Path",
+        "SubGraph",
+    ),
+    "lagco.errors": (
+        "CheckError",
+        "InstanceError",
+        "LagcoError",
+        "MissingExtra",
+        "SpecError",
+        "UnknownName",
+    ),
+    "lagco.evaluation": ("evaluate",),
+    "lagco.generation": ("generate",),
+    "lagco.information": ("check", "info"),
+    "lagco.instances": (
+        "DataSet",
+        "Instance",
+        "References",
+        "SolverReference",
+        "SweepReference",
+        "read_instance",
+        "write_instance",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", "problems", *sorted(_HOME_OF)]
+
+if TYPE_CHECKING:
+    from lagco import problems as problems
+    from lagco.core.checker import check_problem as check_problem
+    from lagco.core.descriptors import get_density as get_density
+    from lagco.core.descriptors import get_log_mean_degree as get_log_mean_degree
+    from lagco.core.descriptors import get_log_num_edges as get_log_num_edges
+    from lagco.core.descriptors import get_log_num_nodes as get_log_num_nodes
+    from lagco.core.descriptors import get_mean_degree as get_mean_degree
+    from lagco.core.descriptors import get_num_edges as get_num_edges
+    from lagco.core.descriptors import get_num_nodes as get_num_nodes
+    from lagco.core.env import ContinuousEnv as ContinuousEnv
+    from lagco.core.graph import Changes as Changes
+    from lagco.core.graph import GraphView as GraphView
+    from lagco.core.pooling import Concat as Concat
+    from lagco.core.pooling import Max as Max
+    from lagco.core.pooling import Mean as Mean
+    from lagco.core.pooling import Min as Min
+    from lagco.core.pooling import Pooling as Pooling
+    from lagco.core.pooling import RootSum as RootSum
+    from lagco.core.pooling import Sum as Sum
+    from lagco.core.problem import Problem as Problem
+    from lagco.core.spec import Attribute as Attribute
+    from lagco.core.spec import Edge as Edge
+    from lagco.core.spec import Function as Function
+    from lagco.core.spec import Graph as Graph
+    from lagco.core.spec import Node as Node
+    from lagco.core.spec import Object as Object
+    from lagco.core.spec import Path as Path
+    from lagco.core.spec import SubGraph as SubGraph
+    from lagco.errors import CheckError as CheckError
+    from lagco.errors import InstanceError as InstanceError
+    from lagco.errors import LagcoError as LagcoError
+    from lagco.errors import MissingExtra as MissingExtra
+    from lagco.errors import SpecError as SpecError
+    from lagco.errors import UnknownName as UnknownName
+    from lagco.evaluation import evaluate as evaluate
+    from lagco.generation import generate as generate
+    from lagco.information import check as check
+    from lagco.information import info as info
+    from lagco.instances import DataSet as DataSet
+    from lagco.instances import Instance as Instance
+    from lagco.instances import References as References
+    from lagco.instances import SolverReference as SolverReference
+    from lagco.instances import SweepReference as SweepReference
+    from lagco.instances import read_instance as read_instance
+    from lagco.instances import write_instance as write_instance
+
+
+def __getattr__(name: str) -> Any:
+    if name == "problems":
+        return importlib.import_module("lagco.problems")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'lagco' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+register_environments()  # cheap: a problem's class is imported when one is made

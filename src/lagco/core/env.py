@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import gymnasium as gym
@@ -44,10 +45,10 @@ class ContinuousEnv(gym.Env[Any, Any]):
     :meth:`preview`.
     """
 
-    _node_attributes: Attributes = {}
-    _edge_attributes: Attributes = {}
-    _observation_type: Mapping[str, Graph | Function] = {}
-    _action_type: Mapping[str, Component] = {}
+    _node_attributes: Attributes = MappingProxyType({})
+    _edge_attributes: Attributes = MappingProxyType({})
+    _observation_type: Mapping[str, Graph | Function] = MappingProxyType({})
+    _action_type: Mapping[str, Component] = MappingProxyType({})
 
     # -- what an author writes
 
@@ -106,7 +107,7 @@ class ContinuousEnv(gym.Env[Any, Any]):
         if isinstance(space, gym.spaces.Discrete):
             return np.arange(space.start, space.start + space.n)
         assert isinstance(space, gym.spaces.MultiDiscrete)
-        grid = np.indices(space.nvec).reshape(len(space.nvec), -1).T
+        grid = np.indices(tuple(space.nvec.tolist())).reshape(len(space.nvec), -1).T
         return np.asarray(grid + space.start)
 
     @property

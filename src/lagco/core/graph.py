@@ -140,13 +140,13 @@ class GraphView:
 
     def set_node(self, name: str, rows: Rows, value: Any) -> None:
         """Write `value` to rows of a node attribute and note the change."""
-        self.nodes[name][slice(None) if rows is None else rows] = value  # type: ignore[index]
+        self.nodes[name][slice(None) if rows is None else rows] = value
         self.touch_node(name, rows)
 
     def set_edge(self, name: str, rows: Rows, value: Any) -> None:
         """Write `value` to rows of an edge attribute and note the change."""
         column = self.edge_attributes[name]
-        column[slice(None) if rows is None else rows] = value  # type: ignore[index]
+        column[slice(None) if rows is None else rows] = value
         self.touch_edge(name, rows)
 
     def touch_node(self, name: str, rows: Rows = None) -> None:

@@ -64,8 +64,16 @@ class Problem(ContinuousEnv):
     score_from_start: ClassVar[bool] = False
     #: whether rewards sum to the score (plus declared terms)
     reward_is_score: ClassVar[bool] = True
+    #: entry of ``info`` whose value after a step `preview` foretells the order of
+    preview_key: ClassVar[str] = "objective"
     #: size used by ``make`` when neither instance nor size is given
     default_size: ClassVar[int] = 20
+
+    instance: Instance
+    _value: float  # objective of the present state
+    _scale: float  # reward per unit of the objective
+    _pending: float  # score of the start, carried by the first reward
+    _zero: float | None  # objective that scores 0
 
     def __init__(
         self,
@@ -146,6 +154,10 @@ class Problem(ContinuousEnv):
     def recompute_objective(self) -> float:
         """:meth:`objective`, computed from scratch instead of kept up to date."""
         return self.objective()
+
+    def details(self) -> dict[str, Any]:
+        """Further entries for ``info`` at every step."""
+        return {}
 
     def is_complete(self) -> bool:
         """Whether the episode is over because the solution is."""
@@ -236,11 +248,10 @@ class Problem(ContinuousEnv):
         self._best_objective: float | None = None
         self._best_solution: Array | None = None
         self._note_best()
-        return self._observe(), {"objective": self._value, "reward_terms": {}}
+        info = {"objective": self._value, "reward_terms": {}, **self.details()}
+        return self._observe(), info
 
-    def step(
-        self, action: Any
-    ) -> tuple[dict[str, Array], float, bool, bool, dict[str, Any]]:
+    def step(self, action: Any) -> tuple[dict[str, Array], float, bool, bool, dict[str, Any]]:
         """Take an action; an invalid one leaves the state as it is and costs 10 / length."""
         if self._ended:
             raise SpecError(f"{type(self).__name__}: the episode is over, call reset()")
@@ -259,7 +270,7 @@ class Problem(ContinuousEnv):
         else:
             terms["invalid"] = -INVALID_COST / self.episode_length
         terminated, truncated, reason = self._end()
-        info: dict[str, Any] = {"objective": self._value, "reward_terms": terms}
+        info = {"objective": self._value, "reward_terms": terms, **self.details()}
         if terminated or truncated:
             reward += self._close(info, reason)
         if terms:
@@ -313,9 +324,7 @@ class Problem(ContinuousEnv):
 
     def _at_best(self) -> bool:
         best = reference_value(self.instance.references, "sweeps")
-        return (
-            best is not None and self.is_feasible() and self._improvement(self._value, best) >= 0
-        )
+        return best is not None and self.is_feasible() and self._improvement(self._value, best) >= 0
 
     def _note_best(self) -> None:
         best = self._best_objective
@@ -327,7 +336,7 @@ class Problem(ContinuousEnv):
     def _set_scale(self) -> None:
         self._start_objective = self._value = self.objective()
         sweeps = self.instance.references.sweeps
-        self._zero: float | None = None
+        self._zero = None
         if sweeps is not None:
             self._zero = self._value if self.score_from_start else sweeps.worst
         best = reference_value(self.instance.references, "sweeps")

@@ -49,8 +49,9 @@ def edges_of(instance: Instance) -> Array:
         raise InstanceError(f"instance {name!r}: an edge names node {bad}, nodes are 0 to {n - 1}")
     loops = np.flatnonzero(edges[0] == edges[1])
     if loops.size:
-        raise InstanceError(f"instance {name!r}: edge {loops[0]} joins node {edges[0, loops[0]]} "
-                            "to itself")
+        raise InstanceError(
+            f"instance {name!r}: edge {loops[0]} joins node {edges[0, loops[0]]} to itself"
+        )
     codes = edges.min(axis=0) * n + edges.max(axis=0)
     if len(np.unique(codes)) != edges.shape[1]:
         values, counts = np.unique(codes, return_counts=True)

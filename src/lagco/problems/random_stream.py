@@ -17,7 +17,7 @@ _UNIT = 1.0 / (1 << 53)
 
 def random_stream(seed: int) -> npt.NDArray[np.uint64]:
     """The state of a new stream."""
-    return np.random.SeedSequence(seed).generate_state(1, np.uint64)
+    return np.random.SeedSequence(seed).generate_state(1, np.uint64).astype(np.uint64)
 
 
 @njit(cache=True, inline="always")

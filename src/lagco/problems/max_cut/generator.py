@@ -18,7 +18,7 @@ def draw_weights(rng: np.random.Generator, size: int | None = None) -> Instance:
         raise InstanceError(f"max-cut: size {n} is too small, a cut needs 2 nodes")
     largest = int(rng.integers(*MAX_WEIGHT, endpoint=True))
     edges = np.stack(np.triu_indices(n, k=1)).astype(np.int32)
-    weights = rng.integers(1, largest, size=edges.shape[1], endpoint=True)
+    weights = rng.integers(1, largest, size=(edges.shape[1],), endpoint=True)
     return Instance(
         problem="max-cut",
         name="",

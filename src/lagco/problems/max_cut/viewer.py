@@ -24,6 +24,4 @@ def draw_cut(axes: Any, view: GraphView, cut: float) -> None:
     draw_edges(axes, points, view.edges[:, crossing], "#3b6ea5", width[crossing])
     axes.scatter(*points[~side].T, s=24, color="#1f3a5f", zorder=2)
     axes.scatter(*points[side].T, s=24, color="#e07b39", zorder=2)
-    axes.set_title(
-        f"{int((~side).sum())} and {int(side.sum())} nodes, cut {cut:.6g}", fontsize=8
-    )
+    axes.set_title(f"{int((~side).sum())} and {int(side.sum())} nodes, cut {cut:.6g}", fontsize=8)

@@ -44,9 +44,7 @@ class MinVertex(Problem):
         """Smallest of many randomised greedy covers; the worst is n."""
         from lagco.problems.min_vertex.sweeps import sweep_covers
 
-        return References(
-            sweeps=sweep_covers(instance, 10_000 if sweeps is None else sweeps, seed)
-        )
+        return References(sweeps=sweep_covers(instance, 10_000 if sweeps is None else sweeps, seed))
 
     @classmethod
     def solve(cls, instance: Instance, seed: int) -> References:

@@ -6,6 +6,7 @@ import numpy as np
 
 from lagco.errors import LagcoError, require_extra
 from lagco.instances import Instance, SolverReference
+from lagco.instances.instance import Status
 from lagco.problems.adjacency import edges_of
 
 #: CP-SAT's own measure of work, the same on every machine; the paper's sizes need a thousandth
@@ -32,5 +33,5 @@ def solve_cover(
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         raise LagcoError(f"CP-SAT found no cover of {instance.name!r}: {solver.status_name()}")
     cover = np.flatnonzero([solver.boolean_value(x) for x in chosen])
-    proven = status == cp_model.OPTIMAL
-    return SolverReference(float(len(cover)), "optimal" if proven else "best-known", "CP-SAT", cover)
+    certainty: Status = "optimal" if status == cp_model.OPTIMAL else "best-known"
+    return SolverReference(float(len(cover)), certainty, "CP-SAT", cover)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import gymnasium as gym
@@ -46,6 +47,7 @@ class TSP(Problem):
     """
 
     name = "tsp"
+    preview_key = "length"
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
@@ -172,11 +174,11 @@ class TSP(Problem):
         self._start = self._current = city
         if self.features == "full":
             nodes = self._view.nodes
-            nodes["current"][:] = 0  # type: ignore[call-overload]
-            nodes["start"][:] = 0  # type: ignore[call-overload]
+            nodes["current"][:] = 0
+            nodes["start"][:] = 0
             nodes["start"][city] = 1
             row = distance_row(*self._metric, city) / self._unit_length
-            nodes["to_start"][:] = row  # type: ignore[call-overload]
+            nodes["to_start"][:] = row
         self._go_to(city)
 
     def _go_to(self, city: int) -> None:
@@ -207,7 +209,7 @@ class TSP(Problem):
     def recompute_objective(self) -> float:
         """The same from the list of visited cities alone."""
         tour = self._tour[: self._count].tolist()
-        length = sum(distance(*self._metric, u, v) for u, v in zip(tour, tour[1:], strict=False))
+        length = sum(distance(*self._metric, u, v) for u, v in pairwise(tour))
         remaining = [c for c in range(self.instance.size) if c not in set(tour)]
         coordinates = self._metric[1]
         while remaining:
@@ -221,6 +223,10 @@ class TSP(Problem):
             remaining.remove(farthest)
             tour.append(farthest)
         return float(length + distance(*self._metric, tour[-1], tour[0]))
+
+    def details(self) -> dict[str, Any]:
+        """``length``: of the tour so far, open."""
+        return {"length": self._length}
 
     def solution(self) -> Array:
         """Cities in the order of the tour so far."""

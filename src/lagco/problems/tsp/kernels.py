@@ -75,9 +75,7 @@ def farthest_completion(rule, coordinates, matrix, current, start, visited):  # 
             remaining[count] = city
             count += 1
     if follows_coordinates(rule):
-        total, last = _complete_by_coordinates(
-            rule, coordinates, matrix, current, remaining, count
-        )
+        total, last = _complete_by_coordinates(rule, coordinates, matrix, current, remaining, count)
     else:
         total, last = _complete_by_distance(rule, coordinates, matrix, current, remaining, count)
     return total + distance(rule, coordinates, matrix, last, start)

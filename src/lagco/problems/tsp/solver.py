@@ -186,7 +186,7 @@ def _move(tour, place, a, last, c, e, p, q, forward, side):  # type: ignore[no-u
         _reverse_path(tour, place, a, last, forward)
         return
     # in walking order the tour is p [a … last] q … x y … with {x, y} = {c, e}
-    x, y = (c, e) if side == 0 else (e, c)
+    x = c if side == 0 else e
     # bring the stretch in front of y: reversing [a … last q … x] lays x … q last … a before y;
     # reversing x … q back gives p q … x last … a y, with the stretch reversed
     _reverse_path(tour, place, a, x, _walks(tour, place, p, a, step, forward))

@@ -1,0 +1,5 @@
+"""``python -m lagco``."""
+
+from lagco.cli import main
+
+main()

@@ -1,0 +1,34 @@
+"""The command line: one thin command per verb, each a function of :mod:`lagco`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+from rich.console import Console
+
+from lagco.cli import data, judge
+from lagco.errors import LagcoError
+
+app = typer.Typer(
+    name="lagco",
+    help="Reinforcement learning on graph combinatorial optimisation.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+data.add_commands(app)
+judge.add_commands(app)
+
+
+def main() -> None:
+    """Entry point of the command ``lagco``."""
+    if os.getcwd() not in sys.path:  # so that module:Class finds the user's own module
+        sys.path.insert(0, os.getcwd())
+    try:
+        app()
+    except LagcoError as error:
+        Console(stderr=True, soft_wrap=True).print("[red]error:[/red]", end=" ")
+        Console(stderr=True, soft_wrap=True, markup=False, highlight=False).print(str(error))
+        sys.exit(1)

@@ -1,0 +1,76 @@
+"""Commands about problems and their data: `problems`, `generate`, `info`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lagco.cli.output import AsJson, print_facts, print_json, print_table
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (problems, generate, info):
+        app.command()(command)
+
+
+def problems(as_json: AsJson = False) -> None:
+    """List the problems."""
+    import lagco
+
+    entries = lagco.problems.list_problems()
+    if as_json:
+        print_json([asdict(entry) for entry in entries])
+        return
+    rows = [(entry.name, entry.env_id, entry.summary) for entry in entries]
+    print_table("problems", ("name", "Gymnasium id", "what is decided"), rows)
+
+
+def generate(
+    problem: Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")],
+    out: Annotated[Path, typer.Option(help="Folder to write to.")],
+    n: Annotated[int, typer.Option("-n", help="Number of instances.")] = 101,
+    seed: Annotated[int, typer.Option(help="Seed of the data set.")] = 42,
+    sizes: Annotated[
+        str | None,
+        typer.Option(help="One size, several in turn as 20,50, or a range as 10-20."),
+    ] = None,
+    references: Annotated[
+        str, typer.Option(help="References to compute: sweeps, solver, both or none.")
+    ] = "sweeps,solver",
+    sweeps: Annotated[
+        int | None, typer.Option(help="Number of sweeps; the paper's by default.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Generate a data set of random instances with references."""
+    import lagco
+
+    lagco.generate(
+        problem,
+        n,
+        seed=seed,
+        out=out,
+        sizes=sizes,
+        references=references,
+        sweeps=sweeps,
+        workers=workers,
+        progress=not as_json,
+    )
+    described = lagco.info(out)
+    print_json(described) if as_json else print_facts(described)
+
+
+def info(
+    path: Annotated[Path, typer.Argument(help="An instance file or the folder of a data set.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say what a file or folder is, and verify it."""
+    import lagco
+
+    described = lagco.info(path)
+    print_json(described) if as_json else print_facts(described)

@@ -1,0 +1,111 @@
+"""Commands that judge: `check` a problem, `evaluate` policies."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lagco.cli.output import AsJson, print_json, print_table
+
+if TYPE_CHECKING:
+    from lagco.evaluation import Evaluation
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (check, evaluate):
+        app.command()(command)
+
+
+def check(
+    problem: Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")],
+    seed: Annotated[int, typer.Option(help="Seed of the check.")] = 0,
+    episodes: Annotated[int, typer.Option(help="Episodes to follow.")] = 2,
+    max_steps: Annotated[int, typer.Option(help="Steps per episode at most.")] = 200,
+    as_json: AsJson = False,
+) -> None:
+    """Check that a problem is well declared and plays by the rules."""
+    import lagco
+
+    findings = lagco.check(problem, seed=seed, episodes=episodes, max_steps=max_steps)
+    if as_json:
+        print_json([asdict(finding) for finding in findings])
+    elif findings:
+        rows = [
+            (f.check, f.declaration, "" if f.step is None else f.step, f.value, f.remedy)
+            for f in findings
+        ]
+        title = f"{problem}: {len(findings)} finding(s)"
+        print_table(title, ("check", "declaration", "step", "seen", "what to do"), rows)
+    else:
+        typer.echo(f"{problem}: passes every check")
+    if findings:
+        raise typer.Exit(1)
+
+
+def evaluate(
+    data: Annotated[Path, typer.Option(help="Folder of a data set.")],
+    policy: Annotated[
+        str, typer.Option(help="random, greedy, or several with commas.")
+    ] = "random,greedy",
+    episodes: Annotated[int, typer.Option(help="Episodes per instance.")] = 5,
+    problem: Annotated[
+        str | None, typer.Option(help="module:Class, if the problem is not one of lagco's.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Evaluate policies on every instance of a data set, on both scales."""
+    import lagco
+    from lagco.evaluation import solver_evaluation
+
+    evaluations = [
+        lagco.evaluate(name.strip(), data, episodes=episodes, problem=problem)
+        for name in policy.split(",")
+    ]
+    solver = solver_evaluation(data, problem)
+    if solver is not None:
+        evaluations.append(solver)
+    if as_json:
+        print_json([evaluation.as_dict() for evaluation in evaluations])
+    else:
+        title = f"{evaluations[0].problem}, {len(evaluations[0].results)} instances, {data}"
+        print_evaluations(title, evaluations, episodes)
+
+
+def print_evaluations(title: str, evaluations: list[Evaluation], episodes: int) -> None:
+    """One row per policy: interquartile means, with 95 % bootstrap intervals for the best."""
+    columns = (
+        "policy",
+        "score: first",
+        f"best of {episodes}",
+        "best state",
+        "solver scale: first",
+        f"best of {episodes} ",
+        "best state ",
+        "gap %",
+    )
+    rows = []
+    for evaluation in evaluations:
+        summary = evaluation.summary()
+        cells = [evaluation.policy]
+        for key, interval in (
+            ("score/first", False),
+            ("score/best", True),
+            ("score_best/best", False),
+            ("solver_score/first", False),
+            ("solver_score/best", True),
+            ("solver_score_best/best", False),
+            ("gap/best", False),
+        ):
+            entry = summary[key]
+            if entry is None:
+                cells.append("-")
+            elif interval:
+                cells.append(f"{entry.iqm:.3f} [{entry.low:.3f}, {entry.high:.3f}]")
+            else:
+                cells.append(f"{entry.iqm:.2f}" if key == "gap/best" else f"{entry.iqm:.3f}")
+        rows.append(cells)
+    print_table(title, columns, rows)

@@ -1,0 +1,433 @@
+"""The conformance kit: everything a problem must hold to, tried out on whole episodes.
+
+Each finding says which declaration is wrong, which value was seen, at which step, and what to do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.utils.env_checker import check_env
+
+from lagco.core.checks_of_episode import (
+    TOLERANCE,
+    check_reward_sum,
+    check_unchanged,
+    copied,
+    misfit,
+    same,
+)
+from lagco.core.checks_of_state import check_attributes, check_functions, check_tracking
+from lagco.core.declaration import read_declaration
+from lagco.core.env import ContinuousEnv, draw_valid_action
+from lagco.core.finding import Finding, shown
+from lagco.core.graph import GraphView
+from lagco.core.spec import Edge, Node
+from lagco.errors import CheckError, LagcoError, SpecError
+
+_ALL_ACTIONS = 300
+_SOME_ACTIONS = 60
+_PREVIEWED = 6
+
+
+def check_problem(
+    env: gym.Env[Any, Any],
+    *,
+    seed: int = 0,
+    episodes: int = 2,
+    max_steps: int = 200,
+    raises: bool = True,
+) -> list[Finding]:
+    """Check that an environment is a well-declared problem.
+
+    Gymnasium's own ``check_env``; determinism under a seed; sampled actions are valid and stay
+    within what is declared; attributes have the declared type, range and shape in every state;
+    change tracking misses nothing; the validity hooks agree; rewards add up to the score plus the
+    declared terms; ``preview`` changes nothing and ranks rightly.
+
+    Args:
+        env: the environment, wrapped or not.
+        seed: of everything random in the check.
+        episodes: how many episodes to follow.
+        max_steps: steps per episode at most.
+        raises: whether findings raise a :class:`~lagco.CheckError`, or are just returned.
+
+    Returns:
+        The findings, empty for a sound problem.
+    """
+    found: dict[tuple[str, str], Finding] = {}
+    for finding in _Check(env.unwrapped, seed, episodes, max_steps).run():
+        found.setdefault((finding.check, finding.declaration), finding)
+    findings = list(found.values())
+    if findings and raises:
+        lines = "\n".join(f"- {finding}" for finding in findings)
+        name = type(env.unwrapped).__name__
+        raise CheckError(f"{name} fails {len(findings)} check(s):\n{lines}")
+    return findings
+
+
+@dataclass
+class _Episode:
+    """What happened in one episode, for comparison with its repetition."""
+
+    actions: list[Any] = field(default_factory=list)
+    observations: list[Any] = field(default_factory=list)
+    rewards: list[float] = field(default_factory=list)
+    infos: list[Mapping[str, Any]] = field(default_factory=list)
+    ended: bool = False
+
+
+class _Check:
+    def __init__(self, env: gym.Env[Any, Any], seed: int, episodes: int, max_steps: int) -> None:
+        self.raw = env
+        self.seed = seed
+        self.episodes = episodes
+        self.max_steps = max_steps
+
+    def run(self) -> Iterator[Finding]:
+        if not isinstance(self.raw, ContinuousEnv):
+            yield Finding(
+                "interface",
+                type(self.raw).__name__,
+                "is not a lagco.ContinuousEnv",
+                "derive it from lagco.ContinuousEnv beside its Gymnasium class",
+            )
+            return
+        self.env = self.raw
+        yield from self._gymnasium()
+        try:
+            self.env.reset(seed=self.seed)
+            views = self.env.graph_views()
+            self.declared = read_declaration(self.env, views)
+        except SpecError as error:
+            yield Finding("declaration", str(error), "", "", step=0)
+            return
+        except Exception as error:
+            yield _crash("reset(), get_graphs()", error, 0)
+            return
+        for number in range(self.episodes):
+            try:
+                episode = yield from self._follow(self.seed + number)
+                yield from self._repeat(self.seed + number, episode)
+                yield from self._rewards(self.seed + number, episode)
+                yield from self._invalid(self.seed + number)
+                yield from self._preview(self.seed + number, episode)
+            except _Stop:
+                return
+
+    def _gymnasium(self) -> Iterator[Finding]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                check_env(self.env, skip_render_check=True, skip_close_check=True)
+            except LagcoError as error:
+                yield Finding("declaration", str(error), "", "", step=0)
+            except Exception as error:
+                text = " ".join(str(error).split())
+                yield Finding(
+                    "gymnasium",
+                    "check_env",
+                    f"{type(error).__name__}: {text}",
+                    "make the environment pass gymnasium.utils.env_checker.check_env",
+                )
+
+    def _follow(self, seed: int) -> Generator[Finding, None, _Episode]:
+        """Play an episode, looking at every state; return what happened."""
+        env, episode = self.env, _Episode()
+        rng = np.random.default_rng(seed)
+        with self._reporting("reset()", 0) as crashed:
+            observation, info = env.reset(seed=seed)
+        yield from crashed
+        episode.observations.append(copied(observation))
+        first = {name: view.copy() for name, view in env.graph_views().items()}
+        yield from self._state(observation, first, 0, rng)
+        for step in range(1, self.max_steps + 1):
+            before = {name: (v, v.copy(), v.clock) for name, v in env.graph_views().items()}
+            with self._reporting("sample_valid_action()", step) as crashed:
+                action = draw_valid_action(env, rng)
+            yield from crashed
+            if action is None:
+                break
+            yield from self._action(action, step)
+            with self._reporting("step()", step) as crashed:
+                observation, reward, terminated, truncated, info = env.step(action)
+            yield from crashed
+            episode.actions.append(action)
+            episode.observations.append(copied(observation))
+            episode.rewards.append(float(reward))
+            episode.infos.append(copied(info))
+            with self._reporting("get_graphs()", step) as crashed:
+                views = env.graph_views()
+            yield from crashed
+            yield from check_tracking(before, views, step)
+            yield from self._state(observation, first, step, rng)
+            if terminated or truncated:
+                episode.ended = True
+                break
+        return episode
+
+    def _state(
+        self,
+        observation: Any,
+        first: Mapping[str, GraphView],
+        step: int,
+        rng: np.random.Generator,
+    ) -> Iterator[Finding]:
+        if not self.env.observation_space.contains(observation):
+            yield Finding(
+                "observation",
+                "observation_space",
+                f"does not contain the observation ({misfit(self.env, observation)})",
+                "declare the right shape, dtype and bounds, or return what is declared",
+                step,
+            )
+        views = self.env.graph_views()
+        yield from check_attributes(self.declared, views, first, step)
+        yield from check_functions(self.declared, views, step)
+        yield from self._validity(step, rng)
+
+    def _action(self, action: Any, step: int) -> Iterator[Finding]:
+        """A sampled action lies in the space, is valid, and is one that is declared."""
+        env = self.env
+        if not env.action_space.contains(action):
+            yield Finding(
+                "action",
+                "sample_valid_action()",
+                f"returned {shown(action)}, which is not in {env.action_space}",
+                "return an action of the action space",
+                step,
+            )
+        with self._reporting("is_valid_action()", step) as crashed:
+            valid = env.is_valid_action(action)
+        yield from crashed
+        if not valid:
+            yield Finding(
+                "action",
+                "sample_valid_action()",
+                f"returned {shown(action)}, but is_valid_action({shown(action)}) is False",
+                "sample among the valid actions only",
+                step,
+            )
+            return
+        with self._reporting("parts_from_actions()", step) as crashed:
+            parts = env.parts_from_actions(np.asarray([action]))
+            back = env.actions_from_parts(parts)
+        yield from crashed
+        if not np.array_equal(np.asarray(back)[0], np.asarray(action)):
+            yield Finding(
+                "action",
+                "actions_from_parts()",
+                f"gives {shown(back[0])} for the parts {shown(parts[0])} of {shown(action)}",
+                "make it the inverse of parts_from_actions()",
+                step,
+            )
+        yield from self._declared_parts(parts[0], action, step)
+
+    def _declared_parts(self, parts: Any, action: Any, step: int) -> Iterator[Finding]:
+        for column, (name, component) in enumerate(self.declared.action.items()):
+            if not isinstance(component, Node | Edge):
+                return  # the columns of what follows depend on the state
+            view = self.env.graph_views()[component.graph or ""]
+            chosen = int(parts[column])
+            select = view.select_nodes if isinstance(component, Node) else view.select_edges
+            if chosen not in select(component.spec):
+                yield Finding(
+                    "action",
+                    f"_action_type[{name!r}]",
+                    f"the valid action {shown(action)} chooses {chosen}, which does not meet the "
+                    f"spec {dict(component.spec)}",
+                    "loosen the spec or let is_valid_action() refuse it",
+                    step,
+                )
+
+    def _validity(self, step: int, rng: np.random.Generator) -> Iterator[Finding]:
+        """`is_valid_action`, `are_valid_actions` and `action_mask` say the same."""
+        env = self.env
+        if not isinstance(env.action_space, gym.spaces.Discrete | gym.spaces.MultiDiscrete):
+            return
+        if env.num_actions <= _ALL_ACTIONS:
+            actions = env.all_actions()
+            hooks: dict[str, Callable[[], Any]] = {
+                "are_valid_actions()": lambda: env.are_valid_actions(actions),
+                "action_mask()": env.action_mask,
+            }
+        else:
+            env.action_space.seed(int(rng.integers(2**31)))
+            actions = np.array([env.action_space.sample() for _ in range(_SOME_ACTIONS)])
+            hooks = {"are_valid_actions()": lambda: env.are_valid_actions(actions)}
+        with self._reporting("is_valid_action()", step) as crashed:
+            one_by_one = np.array([bool(env.is_valid_action(action)) for action in actions])
+        yield from crashed
+        for hook, ask in hooks.items():
+            with self._reporting(hook, step) as crashed:
+                answers = np.asarray(ask())
+            yield from crashed
+            if answers.shape != one_by_one.shape:
+                yield Finding(
+                    "validity",
+                    hook,
+                    f"has shape {answers.shape} for {len(actions)} actions",
+                    f"return a bool array of shape {one_by_one.shape}",
+                    step,
+                )
+            elif (answers != one_by_one).any():
+                where = int(np.flatnonzero(answers != one_by_one)[0])
+                yield Finding(
+                    "validity",
+                    hook,
+                    f"says {bool(answers[where])} of action {shown(actions[where])}, "
+                    f"is_valid_action() says {bool(one_by_one[where])}",
+                    "make both follow the same rule",
+                    step,
+                )
+
+    def _repeat(self, seed: int, episode: _Episode) -> Iterator[Finding]:
+        """The same seed and actions give the same episode."""
+        remedy = "draw from self.np_random, and set everything anew in reset()"
+        observation, _ = self.env.reset(seed=seed)
+        if not same(observation, episode.observations[0]):
+            yield Finding("determinism", "reset()", "two resets differ", remedy, 0)
+            return
+        for step, action in enumerate(episode.actions, start=1):
+            observation, reward, *_ = self.env.step(action)
+            if not same(observation, episode.observations[step]):
+                what = "the observation differs when the episode is repeated"
+            elif float(reward) != episode.rewards[step - 1]:
+                what = f"the reward is {reward} and was {episode.rewards[step - 1]}"
+            else:
+                continue
+            yield Finding("determinism", "step()", what, remedy, step)
+            return
+
+    def _rewards(self, seed: int, episode: _Episode) -> Iterator[Finding]:
+        if not episode.ended:
+            return
+        yield from check_reward_sum(self.env, episode.rewards, episode.infos)
+
+    def _invalid(self, seed: int) -> Iterator[Finding]:
+        """An invalid action raises nothing and leaves the state as it is."""
+        env = self.env
+        if not hasattr(env, "instance"):
+            return
+        env.reset(seed=seed)
+        rng = np.random.default_rng(seed)
+        rewards, infos = [], []
+        for step in range(1, self.max_steps + 1):
+            few = env.num_actions <= 10_000
+            invalid = np.flatnonzero(~env.action_mask()) if few else np.zeros(0, dtype=np.int64)
+            take_invalid = step % 2 == 1 and len(invalid) > 0
+            if take_invalid:
+                action = env.all_actions()[invalid[rng.integers(len(invalid))]]
+            else:
+                action = draw_valid_action(env, rng)
+            if action is None:
+                return
+            before = {name: view.copy() for name, view in env.graph_views().items()}
+            with self._reporting("step() with an invalid action", step) as crashed:
+                _, reward, terminated, truncated, info = env.step(action)
+            yield from crashed
+            rewards.append(float(reward))
+            infos.append(info)
+            if take_invalid:
+                yield from check_unchanged(
+                    before, env, "step()", "an invalid action changed the state", step
+                )
+            if terminated or truncated:
+                yield from check_reward_sum(env, rewards, infos)
+                return
+
+    def _preview(self, seed: int, episode: _Episode) -> Iterator[Finding]:
+        preview = getattr(self.env, "preview", None)
+        if preview is None:
+            return
+        for step in sorted({0, len(episode.actions) // 2}):
+            self._replay(seed, episode.actions[:step])
+            actions = self._some_valid(seed)
+            if not len(actions):
+                continue
+            before = {name: view.copy() for name, view in self.env.graph_views().items()}
+            with self._reporting("preview()", step) as crashed:
+                values = np.asarray(preview(actions))
+            yield from crashed
+            if values.shape != (len(actions),):
+                yield Finding(
+                    "preview",
+                    "preview()",
+                    f"has shape {values.shape} for {len(actions)} actions",
+                    f"return one value per action, shape ({len(actions)},)",
+                    step,
+                )
+                return
+            yield from check_unchanged(
+                before, self.env, "preview()", "preview changed the state", step
+            )
+            yield from self._ranking(seed, episode.actions[:step], actions, values, step)
+
+    def _ranking(
+        self, seed: int, history: list[Any], actions: Any, values: Any, step: int
+    ) -> Iterator[Finding]:
+        """The order of the previews is the order of what really happens."""
+        key = getattr(self.env, "preview_key", "objective")
+        sign = 1.0 if getattr(self.env, "maximise", True) else -1.0
+        reached = []
+        for action in actions:
+            self._replay(seed, history)
+            *_, info = self.env.step(action)
+            if info.get(key) is None:
+                return
+            reached.append(sign * float(info[key]))
+        for i in range(len(actions)):
+            for j in range(len(actions)):
+                slack = TOLERANCE * (1.0 + abs(reached[i]))
+                if values[i] > values[j] and reached[i] < reached[j] - slack:
+                    yield Finding(
+                        "preview",
+                        "preview()",
+                        f"ranks action {shown(actions[i])} ({values[i]:.6g}) above "
+                        f"{shown(actions[j])} ({values[j]:.6g}), but info[{key!r}] becomes {sign * reached[i]:.6g} "
+                        f"and {sign * reached[j]:.6g}",
+                        "return values that order actions as the step does (higher is better)",
+                        step,
+                    )
+                    return
+
+    def _replay(self, seed: int, actions: list[Any]) -> None:
+        self.env.reset(seed=seed)
+        for action in actions:
+            self.env.step(action)
+
+    def _some_valid(self, seed: int) -> Any:
+        rng = np.random.default_rng(seed)
+        drawn = [draw_valid_action(self.env, rng) for _ in range(_PREVIEWED)]
+        return np.array([action for action in drawn if action is not None])
+
+    @contextlib.contextmanager
+    def _reporting(self, what: str, step: int) -> Iterator[Iterator[Finding]]:
+        """Turn an exception into a finding that the caller yields; the check ends there."""
+        caught: list[Exception] = []
+
+        def report() -> Iterator[Finding]:
+            for error in caught:
+                yield _crash(what, error, step)
+                raise _Stop
+
+        try:
+            yield report()
+        except _Stop:
+            raise
+        except Exception as error:
+            caught.append(error)
+
+
+class _Stop(Exception):
+    """Nothing more can be checked."""
+
+
+def _crash(what: str, error: Exception, step: int) -> Finding:
+    return Finding("exception", what, f"raised {type(error).__name__}: {error}", "fix it", step)

@@ -1,0 +1,175 @@
+"""Checks of one state: its attributes against their declarations, and what was noted as changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from lagco.core.declaration import Declaration
+from lagco.core.finding import Finding, shown
+from lagco.core.graph import Array, Column, GraphView, differing_rows
+from lagco.core.spec import Attribute, Function
+
+#: view to (the view itself, a copy of it, its clock), taken before a step
+Before = Mapping[str, tuple[GraphView, GraphView, int]]
+
+
+def check_attributes(
+    declared: Declaration,
+    views: Mapping[str, GraphView],
+    first: Mapping[str, GraphView],
+    step: int,
+) -> Iterator[Finding]:
+    """Every declared attribute is there, with its type, range and shape; static ones stay."""
+    for view, graph in views.items():
+        for owner, attributes, columns, before in (
+            (
+                "_node_attributes",
+                declared.node_attributes.get(view, {}),
+                graph.nodes,
+                first[view].nodes,
+            ),
+            (
+                "_edge_attributes",
+                declared.edge_attributes.get(view, {}),
+                graph.edge_attributes,
+                first[view].edge_attributes,
+            ),
+        ):
+            for name, attribute in attributes.items():
+                who = f"{owner}[{name!r}]"
+                if name not in columns:
+                    yield Finding(
+                        "attribute",
+                        who,
+                        f"is missing in view {view!r}",
+                        "keep it on every node and edge in every state",
+                        step,
+                    )
+                    continue
+                wrong = _wrong_values(attribute, columns[name])
+                if wrong is not None:
+                    yield Finding("attribute", who, *wrong, step)
+                if attribute.static and differing_rows(before[name], columns[name]).size:
+                    row = int(differing_rows(before[name], columns[name])[0])
+                    yield Finding(
+                        "attribute",
+                        who,
+                        f"is declared static, but row {row} changed from "
+                        f"{shown(before[name][row])} to {shown(columns[name][row])}",
+                        "leave out static=True",
+                        step,
+                    )
+
+
+def _wrong_values(attribute: Attribute, column: Column) -> tuple[str, str] | None:
+    """What is wrong with a column, and the remedy."""
+    if attribute.extractor is not None:
+        return None  # any value will do, the extractor decides
+    if attribute.type == "categorical":
+        return _wrong_categories(attribute, column)
+    if not isinstance(column, np.ndarray):
+        kind = type(column[0]).__name__ if len(column) else "nothing"
+        return f"holds {kind} values, not numbers", "give numbers, or an extractor= for them"
+    shape = (len(column),) if attribute.size == 1 else (len(column), attribute.size)
+    if column.shape != shape and not (attribute.size == 1 and column.shape == (len(column), 1)):
+        return (
+            f"has shape {column.shape}, size={attribute.size} declares {shape}",
+            "declare the right size=",
+        )
+    numbers = column.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        return f"is {_first(column, ~np.isfinite(numbers))}", "keep every value finite"
+    if attribute.type == "binary" and not np.isin(numbers, (0.0, 1.0)).all():
+        odd = _first(column, ~np.isin(numbers, (0.0, 1.0)))
+        return f"is declared binary and is {odd}", "use 0 and 1, or declare another type="
+    slack = 1e-6
+    if attribute.low is not None and (numbers < attribute.low - slack).any():
+        odd = _first(column, numbers < attribute.low - slack)
+        return f"is {odd}, below low={attribute.low}", "declare the right low="
+    if attribute.high is not None and (numbers > attribute.high + slack).any():
+        odd = _first(column, numbers > attribute.high + slack)
+        return f"is {odd}, above high={attribute.high}", "declare the right high="
+    return None
+
+
+def _wrong_categories(attribute: Attribute, column: Column) -> tuple[str, str] | None:
+    categories = attribute.categories
+    allowed = range(categories) if isinstance(categories, int) else list(categories or ())
+    for row, value in enumerate(column):
+        if value not in allowed:
+            return (
+                f"is {shown(value)} in row {row}, not one of the {len(allowed)} categories",
+                "declare all categories=",
+            )
+    return None
+
+
+def _first(column: Array, where: Array) -> str:
+    row = int(np.argwhere(where)[0][0])
+    return f"{shown(column[where][0])} in row {row}"
+
+
+def check_functions(
+    declared: Declaration, views: Mapping[str, GraphView], step: int
+) -> Iterator[Finding]:
+    """Every `Function` of the observation returns as many finite numbers as it declares."""
+    for name, part in declared.observation.items():
+        if not isinstance(part, Function):
+            continue
+        who = f"_observation_type[{name!r}]"
+        try:
+            value = np.asarray(part.function(views[part.graph or ""]), dtype=np.float64)
+        except Exception as error:
+            raised = f"raised {type(error).__name__}: {error}"
+            yield Finding("observation", who, raised, "it takes a GraphView", step)
+            continue
+        if value.size != part.size:
+            yield Finding(
+                "observation",
+                who,
+                f"returns {value.size} numbers, size={part.size} declares {part.size}",
+                "declare the right size=",
+                step,
+            )
+        elif not np.isfinite(value).all():
+            yield Finding("observation", who, f"returns {value}", "return finite numbers", step)
+
+
+def check_tracking(before: Before, views: Mapping[str, GraphView], step: int) -> Iterator[Finding]:
+    """Whatever differs from before the step was noted as changed."""
+    for name, view in views.items():
+        if name not in before or before[name][0] is not view:
+            continue  # a new view is read as a whole
+        _, old, clock = before[name]
+        changes = view.changes_since(clock)
+        if changes.structure:
+            continue
+        if old.num_nodes != view.num_nodes or not np.array_equal(old.edges, view.edges):
+            yield Finding(
+                "tracking",
+                f"get_graphs()[{name!r}]",
+                "its nodes or edges changed unnoticed",
+                "change them with GraphView.replace()",
+                step,
+            )
+            continue
+        for kind, was, now, noted in (
+            ("node", old.nodes, view.nodes, changes.nodes),
+            ("edge", old.edge_attributes, view.edge_attributes, changes.edges),
+        ):
+            for attribute, column in now.items():
+                differing = differing_rows(was[attribute], column)
+                known = noted.get(attribute, np.zeros(0, dtype=np.int64))
+                missed = differing[:0] if known is None else np.setdiff1d(differing, known)
+                if missed.size:
+                    row = int(missed[0])
+                    yield Finding(
+                        "tracking",
+                        f"get_graphs()[{name!r}], {kind} attribute {attribute!r}",
+                        f"row {row} changed from {shown(was[attribute][row])} to "
+                        f"{shown(column[row])} unnoticed",
+                        f"write it with set_{kind}(), or call touch_{kind}() after writing",
+                        step,
+                    )

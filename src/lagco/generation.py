@@ -1,0 +1,239 @@
+"""Generating data sets: instances and their references, in parallel, the same in any order."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from lagco.core.problem import Problem
+from lagco.errors import InstanceError, SpecError, suggest
+from lagco.files import readable_json, sha256, write_atomically
+from lagco.instances import DataSet, Entry, Instance, read_instance
+from lagco.instances.dataset import MANIFEST, TIMINGS
+from lagco.instances.native import SUFFIX, instance_bytes
+from lagco.problems import problem_class
+
+REFERENCES = ("sweeps", "solver")
+
+Sizes = int | str | Sequence[int] | None
+
+
+def generate(
+    problem: str | type[Problem],
+    n: int = 101,
+    *,
+    seed: int = 42,
+    out: str | Path,
+    sizes: Sizes = None,
+    references: str | Sequence[str] = REFERENCES,
+    sweeps: int | None = None,
+    workers: int | None = None,
+    progress: bool = True,
+) -> DataSet:
+    """Generate a data set of `n` instances in the folder `out`.
+
+    Instance i depends on problem, seed, i and sizes alone: neither on `n`, nor on the number of
+    workers, nor on the order in which they work. A run that was interrupted goes on where it was.
+
+    Args:
+        problem: name, ``module:Class`` or class.
+        n: number of instances; the paper uses 101.
+        seed: of the whole data set.
+        out: folder; a data set made otherwise that is already there is left alone, with an error.
+        sizes: one size, several in turn (``"20,50"`` or a list), or a range to draw from
+            (``"10-20"``); the paper's range by default.
+        references: which to compute, among ``sweeps`` and ``solver``.
+        sweeps: number of sweeps; the paper's by default.
+        workers: processes; one per core by default.
+        progress: whether to show a progress bar.
+    """
+    cls = problem_class(problem)
+    wanted = _checked_references(references)
+    if n < 1:
+        raise SpecError(f"n={n}: a data set has at least one instance")
+    if seed < 0:
+        raise SpecError(f"seed={seed}: seeds are not negative")
+    if sweeps is not None and sweeps < 1:
+        raise SpecError(f"sweeps={sweeps}: give at least 1, or leave it out for the paper's number")
+    folder = Path(out)
+    recipe: dict[str, Any] = {
+        "problem": cls.name,
+        "seed": seed,
+        "sizes": _spelled(sizes),
+        "references": list(wanted),
+        "sweeps": sweeps,
+    }
+    _sizes_of(recipe["sizes"], seed, 0)
+    _refuse_other(folder, recipe | {"n": n})
+    folder.mkdir(parents=True, exist_ok=True)
+    jobs = min(workers or len(os.sched_getaffinity(0)), n)
+    made: dict[int, tuple[Entry, dict[str, float]]] = {}
+    results = Parallel(n_jobs=jobs, return_as="generator_unordered")(
+        delayed(_make)(cls, index, folder, recipe) for index in range(n)
+    )
+    with _progress_bar(progress) as bar:
+        task = bar.add_task(f"{cls.name} instances", total=n)
+        for index, entry, timings in results:
+            made[index] = entry, timings
+            bar.advance(task)
+    entries = [made[index][0] for index in range(n)]
+    _write_timings(folder / TIMINGS, {e.file: made[i][1] for i, e in enumerate(entries)})
+    return DataSet.write(folder, cls.name, entries, recipe | {"n": n})
+
+
+def generate_instance(
+    problem: str | type[Problem],
+    *,
+    seed: int = 42,
+    index: int = 0,
+    size: int | None = None,
+    references: str | Sequence[str] = (),
+    sweeps: int | None = None,
+) -> Instance:
+    """One instance, with the references asked for."""
+    cls = problem_class(problem)
+    instance = cls.generate(size, seed, index)
+    return add_references(cls, instance, _checked_references(references), sweeps, seed, index)[0]
+
+
+def add_references(
+    cls: type[Problem],
+    instance: Instance,
+    references: Sequence[str],
+    sweeps: int | None = None,
+    seed: int = 42,
+    index: int = 0,
+) -> tuple[Instance, dict[str, float]]:
+    """The instance with references computed anew, and the seconds each took."""
+    found = instance.references
+    timings: dict[str, float] = {}
+    reference_seed = int(np.random.SeedSequence([seed, index, 1]).generate_state(1)[0])
+    for reference in references:
+        began = time.perf_counter()
+        if reference == "sweeps":
+            found = replace(found, sweeps=cls.sweep(instance, sweeps, reference_seed).sweeps)
+        else:
+            found = replace(found, solver=cls.solve(instance, reference_seed).solver)
+        timings[reference] = time.perf_counter() - began
+    return instance.with_references(found), timings
+
+
+def _make(
+    cls: type[Problem], index: int, folder: Path, recipe: dict[str, Any]
+) -> tuple[int, Entry, dict[str, float]]:
+    """Make instance `index` and write its file, unless it is there already."""
+    path = folder / f"{index:04d}{SUFFIX}"
+    instance = _finished(path, recipe, index)
+    timings: dict[str, float] = {}
+    if instance is None:
+        size = _sizes_of(recipe["sizes"], recipe["seed"], index)
+        instance = cls.generate(size, recipe["seed"], index)
+        instance = replace(instance, origin={**instance.origin, **recipe})
+        instance, timings = add_references(
+            cls, instance, recipe["references"], recipe["sweeps"], recipe["seed"], index
+        )
+        write_atomically(path, instance_bytes(instance))
+    entry = Entry(
+        file=path.name,
+        name=instance.name,
+        size=instance.size,
+        sha256=sha256(path.read_bytes()),
+        checksum=instance.checksum,
+        extents=cls.extents(instance),
+    )
+    return index, entry, timings
+
+
+def _write_timings(path: Path, timings: dict[str, dict[str, float]]) -> None:
+    """Write what was measured; files that were there already keep what was measured then."""
+    try:
+        known = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        known = {}
+    kept = {name: seconds or known.get(name, {}) for name, seconds in timings.items()}
+    write_atomically(path, readable_json(kept))
+
+
+def _finished(path: Path, recipe: dict[str, Any], index: int) -> Instance | None:
+    """The instance that an interrupted run left at `path`, if it is the one to be made."""
+    if not path.exists():
+        return None
+    try:
+        instance = read_instance(path)
+    except InstanceError:
+        return None
+    same = all(instance.origin.get(key) == value for key, value in recipe.items())
+    return instance if same and instance.origin.get("index") == index else None
+
+
+def _refuse_other(folder: Path, recipe: dict[str, Any]) -> None:
+    if not (folder / MANIFEST).exists():
+        return
+    present = DataSet.load(folder).generation
+    other = [key for key, value in recipe.items() if key != "n" and present.get(key) != value]
+    if other:
+        differences = ", ".join(
+            f"{key} is {present.get(key)!r} there and {recipe[key]!r} here" for key in other
+        )
+        raise InstanceError(
+            f"{folder} holds another data set ({differences}); choose another folder or remove it"
+        )
+
+
+def _checked_references(references: str | Sequence[str]) -> tuple[str, ...]:
+    names = references.split(",") if isinstance(references, str) else references
+    wanted = tuple(name.strip() for name in names if name.strip() and name.strip() != "none")
+    for name in wanted:
+        if name not in REFERENCES:
+            raise SpecError(suggest("reference", name, REFERENCES))
+    return tuple(name for name in REFERENCES if name in wanted)
+
+
+def _spelled(sizes: Sizes) -> str | None:
+    if sizes is None or isinstance(sizes, str):
+        return sizes
+    return str(sizes) if isinstance(sizes, int) else ",".join(str(int(size)) for size in sizes)
+
+
+def _sizes_of(sizes: str | None, seed: int, index: int) -> int | None:
+    """Size of instance `index`: in turn from a list, or drawn from a range."""
+    if sizes is None:
+        return None
+    try:
+        if "-" in sizes:
+            low, high = (int(part) for part in sizes.split("-"))
+            if low > high:
+                raise ValueError("the range is empty")
+            rng = np.random.default_rng([seed, index, 2])
+            size = int(rng.integers(low, high, endpoint=True))
+        else:
+            listed = [int(part) for part in sizes.split(",")]
+            size = listed[index % len(listed)]
+            low = min(listed)
+    except ValueError as error:
+        raise SpecError(
+            f"sizes={sizes!r} ({error}): give one size, several as 20,50, or a range as 10-20"
+        ) from None
+    if low < 1:
+        raise SpecError(f"sizes={sizes!r}: sizes are positive")
+    return size
+
+
+def _progress_bar(show: bool) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        disable=not show,
+        transient=True,
+    )

@@ -1,0 +1,58 @@
+"""Plain policies that every result is compared with."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from lagco.core.env import ContinuousEnv, draw_valid_action
+from lagco.errors import SpecError, UnknownName, suggest
+
+
+class Policy(Protocol):
+    """Chooses actions; `explore` is False for the episode in which it takes its mode."""
+
+    name: str
+
+    def act(self, env: ContinuousEnv, rng: np.random.Generator, explore: bool = True) -> Any:
+        """A raw action for the present state of `env`."""
+
+
+class RandomPolicy:
+    """Uniform over the valid actions."""
+
+    name = "random"
+
+    def act(self, env: ContinuousEnv, rng: np.random.Generator, explore: bool = True) -> Any:
+        """Any valid action."""
+        return draw_valid_action(env, rng)
+
+
+class GreedyPolicy:
+    """The valid action with the best preview; ties are broken at random."""
+
+    name = "greedy"
+
+    def act(self, env: ContinuousEnv, rng: np.random.Generator, explore: bool = True) -> Any:
+        """The best action one step ahead."""
+        preview = getattr(env, "preview", None)
+        if preview is None:
+            raise SpecError(
+                f"greedy needs {type(env).__name__}.preview(actions): the value by which to rank "
+                "actions one step ahead"
+            )
+        actions = env.valid_actions()
+        values = preview(actions)
+        best = np.flatnonzero(values == values.max())
+        return actions[best[rng.integers(len(best))]]
+
+
+POLICIES: dict[str, type[Policy]] = {"random": RandomPolicy, "greedy": GreedyPolicy}
+
+
+def plain_policy(name: str) -> Policy:
+    """The plain policy of that name."""
+    if name not in POLICIES:
+        raise UnknownName(suggest("policy", name, POLICIES))
+    return POLICIES[name]()

@@ -1,0 +1,49 @@
+"""The table of problems, and their registration with Gymnasium."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gymnasium.envs.registration import register, registry
+
+
+@dataclass(frozen=True)
+class ProblemEntry:
+    """A registered problem: its name, Gymnasium id, class and one sentence about it."""
+
+    name: str
+    env_id: str
+    entry_point: str
+    summary: str
+
+
+ENTRIES = {
+    entry.name: entry
+    for entry in (
+        ProblemEntry(
+            "tsp",
+            "lagco/TSP-v0",
+            "lagco.problems.tsp:TSP",
+            "shortest closed tour; decide on the next city",
+        ),
+        ProblemEntry(
+            "min-vertex",
+            "lagco/MinVertex-v0",
+            "lagco.problems.min_vertex:MinVertex",
+            "fewest nodes that cover all edges; decide on the next node",
+        ),
+        ProblemEntry(
+            "max-cut",
+            "lagco/MaxCut-v0",
+            "lagco.problems.max_cut:MaxCut",
+            "two sides with the most weight between; decide on the node to move",
+        ),
+    )
+}
+
+
+def register_environments() -> None:
+    """Register every problem once; its class is imported when one is made."""
+    for entry in ENTRIES.values():
+        if entry.env_id not in registry:
+            register(entry.env_id, entry_point=entry.entry_point, disable_env_checker=True)
