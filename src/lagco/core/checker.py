@@ -390,8 +390,8 @@ class _Check:
                         "preview",
                         "preview()",
                         f"ranks action {shown(actions[i])} ({values[i]:.6g}) above "
-                        f"{shown(actions[j])} ({values[j]:.6g}), but info[{key!r}] becomes {sign * reached[i]:.6g} "
-                        f"and {sign * reached[j]:.6g}",
+                        f"{shown(actions[j])} ({values[j]:.6g}), but info[{key!r}] becomes "
+                        f"{sign * reached[i]:.6g} and {sign * reached[j]:.6g}",
                         "return values that order actions as the step does (higher is better)",
                         step,
                     )

@@ -64,6 +64,5 @@ def draw_edges(
     """Straight lines for `edges` (2, E) between `points` (n, 2)."""
     from matplotlib.collections import LineCollection
 
-    axes.add_collection(
-        LineCollection(list(points[edges.T]), colors=color, linewidths=width, zorder=1)
-    )
+    lines = list(points[edges.T])
+    axes.add_collection(LineCollection(lines, colors=color, linewidths=width, zorder=1))

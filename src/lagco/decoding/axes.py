@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -61,10 +62,20 @@ class Layout:
 
     def __init__(self, sizes: Sequence[int], depends: Mapping[int, Dependence]) -> None:
         self.columns = len(sizes)
-        self.axes = _merge(sizes, depends)
-        flat = [c for axis in self.axes for c in axis.columns]
-        self.in_order = flat == sorted(flat)
-        self.strides = _strides(sizes)
+        self.sizes = sizes
+        self.merged = len(depends) > 0
+        if self.merged:
+            self.axes = _merge(sizes, depends)
+            flat = [c for axis in self.axes for c in axis.columns]
+            self.in_order = flat == sorted(flat)
+        else:
+            self.axes = [Axis((c,), None, size) for c, size in enumerate(sizes)]
+            self.in_order = True
+
+    @cached_property
+    def strides(self) -> list[int]:
+        """Place values of the components in the rank of a tuple."""
+        return _strides(self.sizes)
 
     def codes(self, axis: int, elements: Ints) -> Ints:
         """Contribution of axis elements to the lexicographic rank of a tuple."""
@@ -78,6 +89,9 @@ class Layout:
 
     def tuples(self, elements: Sequence[Ints]) -> Ints:
         """Per-axis elements, each (b,), as index tuples (b, m)."""
+        if not self.merged:
+            # int64 throughout: predicates may rely on it.
+            return np.array(elements, np.int64).T
         out = np.empty((len(elements[0]), self.columns), np.int64)
         for axis, chosen in zip(self.axes, elements, strict=True):
             if axis.members is None:

@@ -90,6 +90,17 @@ def cosine_costs(linear: Any, norms: Any) -> Any:
 
 
 @compiled
+def cosines(linear: Any, norms: Any, query_norm: float) -> Any:
+    """Cosine of each action from minus its dot product and its squared norm; 0 for zero vectors."""
+    out = np.zeros(linear.shape[0])
+    for i in range(linear.shape[0]):
+        length = np.sqrt(norms[i]) * query_norm
+        if length > 0.0:
+            out[i] = -linear[i] / length
+    return out
+
+
+@compiled
 def outer_sum(left: Any, right: Any) -> Any:
     """(a,), (b,) -> (a * b,): all sums, the right index running fastest."""
     b = right.shape[0]
@@ -174,9 +185,7 @@ def smallest(costs: Any, count: int) -> Any:
 
 
 @compiled
-def merge_sums(
-    left: Any, left_code: Any, right: Any, right_code: Any, count: int
-) -> Any:
+def merge_sums(left: Any, left_code: Any, right: Any, right_code: Any, count: int) -> Any:
     """The `count` smallest sums of two lists sorted by (cost, code), in that order.
 
     The multi-sequence walk: row i of the left list enters the heap when row i - 1 is first
@@ -271,11 +280,7 @@ def within(linear: Any, norms: Any, slope: float, limit: float, low: float, high
     keep = np.empty(n, np.int64)
     size = 0
     for i in range(n):
-        if (
-            linear[i] + slope * norms[i] <= limit
-            and norms[i] >= low
-            and norms[i] <= high
-        ):
+        if linear[i] + slope * norms[i] <= limit and norms[i] >= low and norms[i] <= high:
             keep[size] = i
             size += 1
     return keep[:size].copy()

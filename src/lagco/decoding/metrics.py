@@ -65,11 +65,11 @@ def check_metric(metric: str) -> None:
 def as_table(vectors: ArrayLike, name: str) -> NDArray[Any]:
     """A contiguous (n, d) array in float32 or float64."""
     table = np.asarray(vectors)
-    if table.dtype != np.float32 and table.dtype != np.float64:
-        table = table.astype(np.float64)
     if table.ndim != 2:
         raise ValueError(f"{name} must have shape (n, d), not {table.shape}")
-    return np.ascontiguousarray(table)
+    if table.dtype.char not in "fd":
+        table = table.astype(np.float64)
+    return table if table.flags.c_contiguous else np.ascontiguousarray(table)
 
 
 def as_query(query: ArrayLike, width: int) -> tuple[Floats, float]:
@@ -111,8 +111,7 @@ def scores(linear: Floats, norms: Floats, metric: str, query_square: float) -> F
         return linear.copy()
     if metric == "inner":
         return -linear
-    length = np.sqrt(norms) * math.sqrt(query_square)
-    return -np.divide(linear, length, out=np.zeros_like(linear), where=length > 0)
+    return kernels().cosines(linear, norms, math.sqrt(query_square))  # type: ignore[no-any-return]
 
 
 def neighbours(batch: Batch, metric: str, query_square: float) -> Neighbours:

@@ -99,9 +99,7 @@ def ordered(scored: Scored, metric: str, count: int) -> tuple[Batch, Floats]:
     return best(join(kept, scored.columns), "cosine", count)
 
 
-def below(
-    scored: Scored, metric: str, bound: Bound, floor: float = -math.inf
-) -> Iterator[Batch]:
+def below(scored: Scored, metric: str, bound: Bound, floor: float = -math.inf) -> Iterator[Batch]:
     """All actions with floor <= cost <= bound, in chunks, in no particular order."""
     if metric != "cosine":
         yield from scored.stream(0.0, bound, floor, -math.inf, math.inf)

@@ -17,7 +17,13 @@ from lagco.decoding.rows import scan_rows
 from lagco.decoding.scored_product import ScoredProduct
 from lagco.decoding.search import nearest as search_nearest
 from lagco.decoding.search import none_valid, walk
-from lagco.decoding.validity import RowPredicate, Validity, as_predicate, differing
+from lagco.decoding.validity import (
+    ArrayValidity,
+    RowPredicate,
+    Validity,
+    as_predicate,
+    differing,
+)
 
 LISTED = 8192  # below this many actions all scores are computed at once
 CAP = 2_000_000  # most actions that are ever listed
@@ -100,9 +106,8 @@ class ProductSpace:
 
     def list(self, cap: int | None = None) -> Ints:
         """All index tuples (N, m) in lexicographic order, at most `cap`."""
-        self._check_cap(self.cap if cap is None else cap, "listing them was asked for")
-        rows = np.concatenate(list(self.chunks())) if self.size else np.empty((0, len(self.shape)))
-        rows = rows.astype(np.int64)
+        self.check_cap(self.cap if cap is None else cap, "listing them was asked for")
+        rows = np.concatenate([np.empty((0, len(self.shape)), np.int64), *self.chunks()])
         return rows if self.layout.in_order else rows[np.lexsort(rows.T[::-1])]
 
     def sample(self, rng: np.random.Generator, count: int = 1) -> Ints:
@@ -142,35 +147,41 @@ class ProductSpace:
             raise ValueError(f"k must be at least 1, not {k}")
         vector, square = metrics.as_query(query, self.width)
         predicate = as_predicate(valid, self.shape)
-        row_predicate = predicate if isinstance(predicate, RowPredicate) else None
+        row_predicate = cast("RowPredicate", predicate) if hasattr(predicate, "rows") else None
         if self.different:
             predicate = differing(self.different, self.ids, predicate)
-        if self.pooling != "concat" and not (
-            metric == "inner" and self.pooling in ("mean", "sum")
-        ):
+        if not self.splits(metric):
             order = self._pooled_order(vector, metric, component_valid)
             found, _ = walk(order, k, predicate, math.inf)
         else:
             scored = self._score(vector, square, metric, component_valid)
-            total = scored.total
-            if total <= LISTED and self.layout.in_order:
-                found, _ = walk(self._listed_order(scored, metric), k, predicate, math.inf)
+            if k == 1 and predicate is None and metric != "cosine":
+                found = scored.top(0.0, 1)
+            elif self.listable(scored.total):
+                known = None
+                if isinstance(predicate, ArrayValidity) and not self.layout.merged:
+                    known, predicate = predicate.mask, None
+                order = self._listed_order(scored, metric, known)
+                found, _ = walk(order, k, predicate, math.inf)
             elif metric == "cosine" and square == 0.0:
                 # Every action has cosine 0: their order is that of their indices.
                 found = search_nearest(_without_norms(scored), "inner", k, predicate, None)
             else:
                 fallback = None
-                if row_predicate is not None and not self.layout_merged:
+                if row_predicate is not None and not self.layout.merged:
                     fallback = scan_rows(scored, metric, row_predicate, predicate)
                 found = search_nearest(scored, metric, k, predicate, fallback)
         if not len(found.linear):
             raise none_valid(self.size)
         return metrics.neighbours(found, metric, square)
 
-    @property
-    def layout_merged(self) -> bool:
-        """Whether some component depends on another."""
-        return len(self.layout.axes) < len(self.shape)
+    def listable(self, total: float) -> bool:
+        """Whether computing all scores at once beats walking in order."""
+        return len(self.layout.axes) == 1 or (total <= LISTED and self.layout.in_order)
+
+    def splits(self, metric: str) -> bool:
+        """Whether scores of this metric follow from the components' own."""
+        return self.pooling == "concat" or (metric == "inner" and self.pooling in ("mean", "sum"))
 
     def _score(
         self,
@@ -192,7 +203,7 @@ class ProductSpace:
             a, n = metrics.score_table(table, part, metric, f"component {c}")
             linear.append(a)
             norms.append(n)
-        if self.layout_merged:
+        if self.layout.merged:
             axes = self.layout.axes
             linear, norms = (
                 [axis.total(linear) for axis in axes],
@@ -229,9 +240,12 @@ class ProductSpace:
             yield None if keep is None else np.flatnonzero(keep)
 
     def _listed_order(
-        self, scored: ScoredProduct, metric: str
+        self, scored: ScoredProduct, metric: str, known: NDArray[np.bool_] | None
     ) -> Callable[[int], tuple[Batch, Floats]]:
-        """All costs at once by broadcasting; the concatenated vectors are never built."""
+        """All costs at once by broadcasting; the concatenated vectors are never built.
+
+        known: validity of all actions (n_1, ..., n_m), if it is there as an array.
+        """
         loops = metrics.kernels()
         linear = scored.linear[0]
         for part in scored.linear[1:]:
@@ -242,10 +256,36 @@ class ProductSpace:
             for part in scored.norms[1:]:
                 norms = loops.outer_sum(norms, part)
         cost = metrics.costs(linear, norms, metric)
+        if known is not None:
+            if any(subset is not None for subset in scored.elements):
+                known = known[
+                    np.ix_(
+                        *[
+                            np.arange(n) if subset is None else subset
+                            for n, subset in zip(self.shape, scored.elements, strict=True)
+                        ]
+                    )
+                ]
+            cost = np.where(known.ravel(), cost, math.inf)
         sizes = [len(part) for part in scored.linear]
 
         def order(count: int) -> tuple[Batch, Floats]:
-            flat = loops.smallest(cost, count)
+            if count == 1:
+                at = rest = loops.first_smallest(cost)
+                if rest < 0:
+                    return metrics.join([], self.layout.columns), cost[:0]
+                positions: list[int] = []
+                for size in sizes[:0:-1]:
+                    rest, position = divmod(rest, size)
+                    positions.append(position)
+                positions.append(rest)
+                one = slice(at, at + 1)
+                return Batch(scored.one_tuple(positions[::-1]), linear[one], norms[one]), cost[one]
+            if 4 * count > len(cost):
+                flat = np.argsort(cost, kind="stable")[:count]
+                flat = flat[cost[flat] < math.inf]
+            else:
+                flat = loops.smallest(cost, count)
             rest = flat
             named: list[Ints] = []
             for axis in range(len(sizes) - 1, 0, -1):
@@ -266,7 +306,7 @@ class ProductSpace:
         component_valid: Sequence[NDArray[np.bool_] | None] | None,
     ) -> Callable[[int], tuple[Batch, Floats]]:
         """Scores of all listed, pooled vectors."""
-        self._check_cap(self.cap, f"{self.pooling} pooling does not split under {metric}")
+        self.check_cap(self.cap, f"{self.pooling} pooling does not split under {metric}")
         batches: list[Batch] = []
         for rows in self.chunks():
             if component_valid is not None:
@@ -278,7 +318,8 @@ class ProductSpace:
         everything = metrics.join(batches, len(self.shape))
         return lambda count: metrics.best(everything, metric, count)
 
-    def _check_cap(self, cap: int, why: str) -> None:
+    def check_cap(self, cap: int, why: str) -> None:
+        """Refuse to list more than `cap` actions."""
         if self.size > cap:
             raise TooManyActions(
                 f"{self.size} actions would have to be listed ({why}), and the cap is {cap}; "

@@ -83,7 +83,7 @@ def _optimistic(
 ) -> Floats:
     """The least cost a row could hold, given the range of its last component."""
     slack = 1e-12 * (np.abs(linear).max(initial=0.0) + np.abs(last_linear).max(initial=0.0))
-    bottom = linear + last_linear.min() - slack
+    bottom: Floats = linear + last_linear.min() - slack
     if metric != "cosine":
         return bottom
     small = np.maximum(norms + last_norms.min(), 0.0) * (1 - 1e-12)

@@ -70,6 +70,24 @@ class ScoredProduct:
         named = [self._named(axis, positions) for axis, positions in enumerate(chosen)]
         return Batch(self.layout.tuples(named), linear, norms)
 
+    def _one(self, positions: Sequence[int]) -> Batch:
+        """`_batch` for a single action; for none where a position is -1."""
+        if min(positions) < 0:
+            return self._batch([np.empty(0, np.int64)] * len(positions))
+        linear = norm = 0.0
+        for axis, position in enumerate(positions):
+            linear += self.linear[axis].item(position)
+            norm += self.norms[axis].item(position)
+        return Batch(self.one_tuple(positions), np.array([linear]), np.array([norm]))
+
+    def one_tuple(self, positions: Sequence[int]) -> Ints:
+        """Axis positions of a single action as an index tuple (1, m)."""
+        if self.layout.merged:
+            named = [self._named(a, np.array([p])) for a, p in enumerate(positions)]
+            return self.layout.tuples(named)
+        subsets = zip(self.elements, positions, strict=True)
+        return np.array([[p if s is None else s.item(p) for s, p in subsets]], np.int64)
+
     def top(self, slope: float, count: int) -> Batch:
         """The multi-sequence walk, axis by axis; see `kernels.merge_sums`.
 
@@ -79,10 +97,7 @@ class ScoredProduct:
         weights = self._weights(slope)
         select = kernels()
         if count == 1:
-            first = [select.first_smallest(weight) for weight in weights]
-            if min(first) < 0:
-                return self._batch([np.empty(0, np.int64)] * len(first))
-            return self._batch([np.array([position]) for position in first])
+            return self._one([select.first_smallest(weight) for weight in weights])
         chosen: list[Ints] = []
         cost = np.empty(0)
         code = np.empty(0, np.int64)
@@ -105,9 +120,7 @@ class ScoredProduct:
             return list(self.linear)
         return [a + slope * n for a, n in zip(self.linear, self.norms, strict=True)]
 
-    def restrict(
-        self, slope: float, limit: float, low: float, high: float
-    ) -> ScoredProduct | None:
+    def restrict(self, slope: float, limit: float, low: float, high: float) -> ScoredProduct | None:
         loops = kernels()
         least = [
             loops.least_weight(a, n, slope) for a, n in zip(self.linear, self.norms, strict=True)

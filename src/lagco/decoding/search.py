@@ -46,9 +46,7 @@ def nearest(
 
     found, tail = walk(order, k, predicate, WALK)
     if tail is not None and predicate is not None:
-        found = (
-            fallback(k) if fallback else _sweep(scored, metric, k, predicate, found, tail)
-        )
+        found = fallback(k) if fallback else _sweep(scored, metric, k, predicate, found, tail)
     if not len(found.linear):
         raise none_valid(scored.total)
     return found

@@ -47,10 +47,12 @@ class ArrayValidity:
         self.mask = mask
 
     def __call__(self, indices: Ints) -> Bools:
-        return self.mask[tuple(indices.T)]
+        answer: Bools = self.mask[tuple(indices.T)]
+        return answer
 
     def rows(self, prefixes: Ints) -> Bools:
-        return self.mask[tuple(prefixes.T)]
+        answer: Bools = self.mask[tuple(prefixes.T)]
+        return answer
 
 
 def as_predicate(valid: Validity, shape: tuple[int, ...]) -> Predicate | RowPredicate | None:

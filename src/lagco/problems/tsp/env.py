@@ -99,7 +99,10 @@ class TSP(Problem):
         lengths = edge_lengths(*self._metric, pairs)
         self._unit_length = unit_length(self._metric, extent, pairs, lengths)
         self._visited = np.zeros(n, dtype=np.int8)
+        self._is_current = np.zeros(n, dtype=np.int8)
+        self._is_start = np.zeros(n, dtype=np.int8)
         self._to_current = np.zeros(n, dtype=np.float32)
+        self._to_start = np.zeros(n, dtype=np.float32)
         self._tour = np.zeros(n, dtype=np.int64)
         if self.features == "full":
             positions = ((coordinates - low) / (extent or 1.0)).astype(np.float32)
@@ -108,11 +111,11 @@ class TSP(Problem):
                 pairs,
                 nodes={
                     "visited": self._visited,
-                    "current": np.zeros(n, dtype=np.int8),
-                    "start": np.zeros(n, dtype=np.int8),
+                    "current": self._is_current,
+                    "start": self._is_start,
                     "position": positions,
                     "to_current": self._to_current,
-                    "to_start": np.zeros(n, dtype=np.float32),
+                    "to_start": self._to_start,
                 },
                 edge_attributes={"distance": (lengths / self._unit_length).astype(np.float32)},
             )
@@ -173,12 +176,10 @@ class TSP(Problem):
         self._length = 0.0
         self._start = self._current = city
         if self.features == "full":
-            nodes = self._view.nodes
-            nodes["current"][:] = 0
-            nodes["start"][:] = 0
-            nodes["start"][city] = 1
-            row = distance_row(*self._metric, city) / self._unit_length
-            nodes["to_start"][:] = row
+            self._is_current[:] = 0
+            self._is_start[:] = 0
+            self._is_start[city] = 1
+            self._to_start[:] = distance_row(*self._metric, city) / self._unit_length
         self._go_to(city)
 
     def _go_to(self, city: int) -> None:
@@ -189,9 +190,8 @@ class TSP(Problem):
         view = self._view
         view.touch_node("visited", city)
         if self.features == "full":
-            current = view.nodes["current"]
-            current[previous] = 0
-            current[city] = 1
+            self._is_current[previous] = 0
+            self._is_current[city] = 1
             view.touch_node("current", previous)
             view.touch_node("current", city)
             view.touch_node("to_current")
