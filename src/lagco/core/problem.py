@@ -414,7 +414,7 @@ def reference_value(references: References, reference: str) -> float | None:
 
 
 def _space(attribute: Attribute, column: Array) -> gym.Space[Any]:
-    if attribute.type == "binary":
+    if attribute.type == "binary" and column.size:  # MultiBinary cannot be empty
         return gym.spaces.MultiBinary(column.shape)
     low = -np.inf if attribute.low is None else attribute.low
     high = np.inf if attribute.high is None else attribute.high

@@ -1,0 +1,45 @@
+# Every target sets up what it needs: a virtual environment with pinned versions.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test test-all lint format bench clean setup
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("lagco needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,solvers]'
+	touch $@
+
+demo: $(READY)  ## generate instances of each problem and compare the plain policies
+	for problem in tsp min-vertex max-cut; do \
+	  $(BIN)/lagco generate $$problem -n 20 --out demo/$$problem && \
+	  $(BIN)/lagco evaluate --policy random,greedy --data demo/$$problem --episodes 5 || exit 1; \
+	done
+
+test: $(READY) lint  ## linters and the tests that gate every change
+	$(BIN)/python -m pytest -n 2 -q
+
+test-all: $(READY) lint  ## the long tests too
+	$(BIN)/python -m pytest -n 2 -q -m ''
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)  ## the figures in docs/results.md
+	$(BIN)/python benchmarks/step.py
+	$(BIN)/python benchmarks/references.py
+
+clean:
+	rm -rf $(VENV) demo dist build

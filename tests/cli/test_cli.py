@@ -1,0 +1,85 @@
+"""The command line, as a user types it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+
+def lagco(*arguments, cwd=None):
+    command = [sys.executable, "-m", "lagco", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data") / "cut"
+    result = lagco(
+        "generate", "max-cut", "-n", 4, "--out", folder, "--sizes", "8-12", "--sweeps", 20, "--json"
+    )
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["instances"] == 4
+    return folder
+
+
+def test_problems():
+    listed = json.loads(lagco("problems", "--json").stdout)
+    assert {"tsp", "min-vertex", "max-cut"} <= {entry["name"] for entry in listed}
+    assert "lagco/TSP-v0" in lagco("problems").stdout
+
+
+def test_info(data):
+    assert "max-cut" in lagco("info", data).stdout
+    described = json.loads(lagco("info", data / "0002.npz", "--json").stdout)
+    assert described["kind"] == "instance"
+    assert described["references"]["sweeps"]["sweeps"] == 20
+
+
+def test_evaluate(data):
+    table = lagco("evaluate", "--data", data, "--episodes", 2).stdout
+    assert all(word in table for word in ("random", "greedy", "solver", "gap %"))
+    results = json.loads(lagco("evaluate", "--policy", "greedy", "--data", data, "--json").stdout)
+    assert [result["policy"] for result in results] == ["greedy", "solver"]
+    assert len(results[0]["instances"][0]["episodes"]) == 5
+
+
+def test_check_passes_and_fails(tmp_path):
+    assert "passes every check" in lagco("check", "tsp").stdout
+    (tmp_path / "mine.py").write_text(
+        "from tests.core.test_checker import PreviewRanksWrongly\n"
+        "from tests.core.toy import IndependentSet\n"
+    )
+    import os
+    from pathlib import Path
+
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    for cls, code in (("IndependentSet", 0), ("PreviewRanksWrongly", 1)):
+        command = [sys.executable, "-m", "lagco", "check", f"mine:{cls}", "--json"]
+        result = subprocess.run(
+            command, capture_output=True, text=True, cwd=tmp_path, env=environment
+        )
+        assert result.returncode == code, result.stderr
+        assert [finding["check"] for finding in json.loads(result.stdout)] == ["preview"] * code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["generate", "tps", "--out", "x"], "unknown problem 'tps': did you mean 'tsp'"),
+        (["generate", "nowhere:Thing", "--out", "x"], "cannot import the module 'nowhere'"),
+        (["generate", "json:Thing", "--out", "x"], "the module 'json' has no 'Thing'"),
+        (["generate", "json:JSONDecoder", "--out", "x"], "not a lagco.Problem"),
+        (["info", "nowhere"], "nowhere: no such file or folder"),
+        (["evaluate", "--data", "nowhere"], "nowhere: no such folder"),
+    ],
+)
+def test_errors_are_one_line_without_a_traceback(arguments, message, tmp_path):
+    result = lagco(*arguments, cwd=tmp_path)
+    assert result.returncode == 1
+    assert result.stderr.startswith("error: ")
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "x").exists()

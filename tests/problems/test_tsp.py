@@ -1,0 +1,148 @@
+"""Tours: distance rules, sweeps and the solver."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from lagco import Instance, InstanceError
+from lagco.generation import generate_instance
+from lagco.problems.tsp import TSP
+from lagco.problems.tsp.distances import RULES, distance, metric_of
+from lagco.problems.tsp.solver import solve_tour
+from tests.shared_instances import shared_instance
+
+
+def cities(coordinates, metric="euclidean", **arrays):
+    coordinates = np.asarray(coordinates, dtype=float)
+    return Instance(
+        "tsp",
+        "hand-made",
+        len(coordinates),
+        {"coordinates": coordinates, **arrays},
+        {"metric": metric},
+    )
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [("euclidean", 2.5**0.5), ("euc_2d", 2.0), ("ceil_2d", 2.0), ("att", 1.0)],
+)
+def test_distance_rules(metric, expected):
+    instance = cities([[0, 0], [1.5, 0.5]], metric)
+    assert distance(*metric_of(instance), 0, 1) == pytest.approx(expected)
+
+
+def test_geographical_distance():
+    # Brussels to Paris as TSPLIB counts: degrees.minutes, rounded down after adding 1
+    instance = cities([[50.51, 4.21], [48.51, 2.21]], "geo")
+    assert distance(*metric_of(instance), 0, 1) == 265.0
+
+
+def test_explicit_matrix():
+    matrix = np.array([[0, 3, 4], [3, 0, 5], [4, 5, 0.0]])
+    instance = cities(np.zeros((3, 2)), "explicit", matrix=matrix)
+    assert TSP.evaluate_solution(instance, [0, 1, 2]) == 12.0
+    env = TSP(instance)
+    env.reset(seed=0)
+    assert env.objective() == 12.0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(params={"metric": "manhattan"}), "unknown metric 'manhattan'"),
+        (dict(arrays={"coordinates": np.zeros((3, 3))}), r"shape \(3, 3\), expected \(3, 2\)"),
+        (dict(arrays={"coordinates": np.full((3, 2), np.nan)}), "no number"),
+        (dict(arrays={}), "no array 'coordinates'"),
+        (dict(size=1, arrays={"coordinates": np.zeros((1, 2))}), "a tour needs 2"),
+    ],
+)
+def test_bad_instances_are_named(change, message):
+    fields = dict(
+        problem="tsp", name="bad", size=3, arrays={"coordinates": np.zeros((3, 2))}, params={}
+    )
+    with pytest.raises(InstanceError, match=message):
+        TSP(Instance(**(fields | change)))
+
+
+def test_not_a_tour():
+    with pytest.raises(InstanceError, match="each of the cities 0 to 4 once"):
+        TSP.evaluate_solution(generate_instance("tsp", size=5), [0, 1, 2, 2, 4])
+
+
+@pytest.mark.parametrize("metric", [rule for rule in RULES if rule not in ("geo", "explicit")])
+def test_solver_is_optimal_on_small_instances(metric):
+    for seed in range(6):
+        instance = generate_instance("tsp", size=8, seed=seed)
+        instance = Instance("tsp", "small", 8, instance.arrays, {"metric": metric})
+        best = min(
+            TSP.evaluate_solution(instance, np.array([0, *rest]))
+            for rest in permutations(range(1, 8))
+        )
+        assert solve_tour(instance, seed=0).value == pytest.approx(best)
+
+
+def held_karp(distances):
+    """The optimal tour length by dynamic programming over subsets."""
+    n = len(distances)
+    best = {(1 << j, j): distances[0][j] for j in range(1, n)}
+    for _ in range(n - 2):
+        longer = {}
+        for (cities_seen, last), length in best.items():
+            for j in range(1, n):
+                if not cities_seen >> j & 1:
+                    key = (cities_seen | 1 << j, j)
+                    longer[key] = min(longer.get(key, np.inf), length + distances[last][j])
+        best = longer
+    return min(length + distances[last][0] for (_, last), length in best.items())
+
+
+def test_solver_is_optimal_on_twelve_cities():
+    for seed in range(4):
+        instance = generate_instance("tsp", size=12, seed=seed)
+        metric = metric_of(instance)
+        table = [[distance(*metric, i, j) for j in range(12)] for i in range(12)]
+        assert solve_tour(instance, seed=0).value == pytest.approx(held_karp(table))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_tiny_tours(n):
+    instance = generate_instance("tsp", size=n, references=("sweeps", "solver"), sweeps=5)
+    sweeps, solver = instance.references.sweeps, instance.references.solver
+    assert solver.value <= sweeps.best + 1e-9 <= sweeps.worst + 2e-9
+    env = TSP(instance)
+    env.reset(seed=0)
+    ended = False
+    while not ended:
+        *_, ended, _, info = env.step(env.sample_valid_action())
+    assert info["score"] <= 1.0 + 1e-9
+
+
+def test_solver_finds_a_known_optimum():
+    lines = (
+        shared_instance("tsplib/berlin52.tsp")
+        .read_text()
+        .split("NODE_COORD_SECTION")[1]
+        .splitlines()
+    )
+    points = [[float(x) for x in line.split()[1:]] for line in lines if len(line.split()) == 3]
+    assert solve_tour(cities(points, "euc_2d"), seed=0).value == 7542.0
+
+
+def test_features_ignore_unit_and_position():
+    plain = generate_instance("tsp", size=15)
+    moved = cities(np.asarray(plain.arrays["coordinates"]) * 37.5 - 1000.0)
+    views = []
+    for instance in (plain, moved):
+        env = TSP(instance)
+        env.reset(options={"start": 3})
+        env.step(5)
+        views.append(env.graph_views()["cities"])
+    for name, column in views[0].nodes.items():
+        np.testing.assert_allclose(column, views[1].nodes[name], atol=1e-5)
+    np.testing.assert_allclose(
+        views[0].edge_attributes["distance"], views[1].edge_attributes["distance"], atol=1e-5
+    )

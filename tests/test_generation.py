@@ -1,0 +1,119 @@
+"""Generating data sets: the same bytes for any number of workers, and after a kill."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import lagco
+from lagco import InstanceError, SpecError
+from lagco.generation import generate_instance
+
+
+def contents(folder):
+    return {
+        path.name: path.read_bytes()
+        for path in sorted(folder.iterdir())
+        if path.name != "timings.json"
+    }
+
+
+@pytest.mark.parametrize("problem", ["tsp", "min-vertex", "max-cut"])
+def test_one_or_two_workers_write_the_same_bytes(tmp_path, problem):
+    for workers in (1, 2):
+        lagco.generate(
+            problem,
+            6,
+            seed=7,
+            out=tmp_path / str(workers),
+            sweeps=20,
+            sizes="8-14",
+            workers=workers,
+            progress=False,
+        )
+    assert contents(tmp_path / "1") == contents(tmp_path / "2")
+
+
+def test_an_instance_does_not_depend_on_how_many_there_are(tmp_path):
+    few = lagco.generate(
+        "tsp", 2, out=tmp_path / "few", references="none", workers=1, progress=False
+    )
+    many = lagco.generate(
+        "tsp", 5, out=tmp_path / "many", references="none", workers=1, progress=False
+    )
+    assert few[1].checksum == many[1].checksum == generate_instance("tsp", index=1).checksum
+    assert few[1].checksum != few[0].checksum
+    assert few[1].references.sweeps is None
+
+
+@pytest.mark.parametrize("problem", ["tsp", "min-vertex", "max-cut"])
+def test_sizes_stay_in_the_papers_ranges(problem):
+    sizes = [generate_instance(problem, index=index).size for index in range(60)]
+    assert min(sizes) >= 10
+    assert max(sizes) <= (50 if problem == "min-vertex" else 100)
+    assert len(set(sizes)) > 20
+
+
+def test_a_killed_run_goes_on_and_ends_the_same(tmp_path):
+    arguments = "-n 12 --sizes 40-60 --sweeps 4000 --workers 1 --json".split()
+    command = [sys.executable, "-m", "lagco", "generate", "tsp", *arguments, "--out"]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    subprocess.run([*command, str(whole)], check=True, capture_output=True)
+    process = subprocess.Popen([*command, str(killed)], stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not (killed / "0003.npz").exists():
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (killed / "manifest.json").exists()
+    with pytest.raises(InstanceError, match=r"holds no manifest\.json; is it complete"):
+        lagco.info(killed)
+    stamp = (killed / "0000.npz").stat().st_mtime_ns
+    subprocess.run([*command, str(killed)], check=True, capture_output=True)
+    assert (killed / "0000.npz").stat().st_mtime_ns == stamp
+    finished = {name: data for name, data in contents(killed).items() if not name.endswith(".part")}
+    assert finished == contents(whole)
+
+
+def test_another_data_set_is_left_alone(tmp_path):
+    lagco.generate("tsp", 2, out=tmp_path, references="none", workers=1, progress=False)
+    before = contents(tmp_path)
+    with pytest.raises(InstanceError, match="seed is 42 there and 1 here"):
+        lagco.generate("tsp", 2, seed=1, out=tmp_path, references="none", progress=False)
+    assert contents(tmp_path) == before
+    assert (
+        len(lagco.generate("tsp", 4, out=tmp_path, references="none", workers=1, progress=False))
+        == 4
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(n=0), "n=0"),
+        (dict(seed=-1), "seed=-1"),
+        (dict(sizes="ten"), "sizes='ten'"),
+        (dict(sizes="20-10"), "the range is empty"),
+        (dict(sizes="0,5"), "sizes are positive"),
+        (dict(references="sweep"), "unknown reference 'sweep': did you mean 'sweeps'"),
+        (dict(sweeps=0), "sweeps=0"),
+    ],
+)
+def test_wrong_options_are_named(tmp_path, options, message):
+    with pytest.raises(SpecError, match=message):
+        lagco.generate("tsp", out=tmp_path / "x", progress=False, **options)
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_missing_extra_is_reported_by_name(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ortools.sat.python.cp_model", None)
+    with pytest.raises(
+        lagco.MissingExtra,
+        match=r"'ortools', which the extra 'solvers' brings: pip install 'lagco\[solvers\]'",
+    ):
+        generate_instance("min-vertex", size=5, references="solver")
