@@ -60,7 +60,7 @@ def test_sizes_stay_in_the_papers_ranges(problem):
 
 
 def test_a_killed_run_goes_on_and_ends_the_same(tmp_path):
-    arguments = "-n 12 --sizes 40-60 --sweeps 4000 --workers 1 --json".split()
+    arguments = ["-n", "12", "--sizes", "40-60", "--sweeps", "4000", "--workers", "1", "--json"]
     command = [sys.executable, "-m", "lagco", "generate", "tsp", *arguments, "--out"]
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     subprocess.run([*command, str(whole)], check=True, capture_output=True)

@@ -28,6 +28,7 @@ from lagco.decoding.metrics import Batch, Floats, best, costs, join, take
 
 _SMALL = 20_000  # a band this small is streamed rather than halved
 _DEPTH = 6  # 64 bands at most
+_GAIN = 0.5  # a band is halved further while that leaves at most this part of its actions
 _SLACK = 1e-11  # covers rounding in bounds; exact costs decide afterwards
 
 
@@ -75,6 +76,13 @@ class Scored(Protocol):
         """What can hold actions of weight <= limit and norm in [low, high]; None if nothing."""
         ...
 
+    def capped(self, count: int) -> Scored:
+        """Without elements that equal `count` earlier ones in all that counts.
+
+        None of those is part of the `count` best actions.
+        """
+        ...
+
     def stream(
         self, slope: float, limit: Bound, floor: float, low: float, high: float
     ) -> Iterator[Batch]:
@@ -90,7 +98,7 @@ def ordered(scored: Scored, metric: str, count: int) -> tuple[Batch, Floats]:
     bound = _reachable_cost(scored, count)
     kept: list[Batch] = []
     waiting = 0
-    for batch in below(scored, "cosine", Bound(bound)):
+    for batch in below(scored, "cosine", Bound(bound), count=count):
         kept.append(batch)
         waiting += len(batch.linear)
         if waiting > 4 * count + 65_536:
@@ -99,12 +107,21 @@ def ordered(scored: Scored, metric: str, count: int) -> tuple[Batch, Floats]:
     return best(join(kept, scored.columns), "cosine", count)
 
 
-def below(scored: Scored, metric: str, bound: Bound, floor: float = -math.inf) -> Iterator[Batch]:
-    """All actions with floor <= cost <= bound, in chunks, in no particular order."""
+def below(
+    scored: Scored,
+    metric: str,
+    bound: Bound,
+    floor: float = -math.inf,
+    count: int | None = None,
+) -> Iterator[Batch]:
+    """All actions with floor <= cost <= bound, in chunks, in no particular order.
+
+    count: actions that cannot be among the `count` best may be left out.
+    """
     if metric != "cosine":
         yield from scored.stream(0.0, bound, floor, -math.inf, math.inf)
         return
-    for batch in _bands(scored, bound):
+    for batch in _bands(scored, bound, count):
         cost = costs(batch.linear, batch.norms, metric)
         yield take(batch, (cost <= bound.value) & (cost >= floor))
 
@@ -132,8 +149,8 @@ def _reachable_cost(scored: Scored, count: int) -> float:
     return float(np.partition(cost_many, count - 1)[count - 1])
 
 
-def _bands(scored: Scored, bound: Bound) -> Iterator[Batch]:
-    """A superset of the actions with cosine cost <= bound."""
+def _bands(scored: Scored, bound: Bound, count: int | None) -> Iterator[Batch]:
+    """A superset of the actions with cosine cost <= bound (of the `count` best ones, if given)."""
     if bound.value == math.inf:
         yield from scored.stream(0.0, Bound(math.inf), -math.inf, -math.inf, math.inf)
         return
@@ -154,7 +171,11 @@ def _bands(scored: Scored, bound: Bound) -> Iterator[Batch]:
         rest = part.restrict(slope, limit, low, high)
         if rest is None:
             continue
-        if depth >= _DEPTH or rest.total <= _SMALL or b <= a:
+        if count is not None and rest.total > _SMALL and depth in (1, _DEPTH):
+            rest = rest.capped(count)
+        # Streaming a band passes over actions of other bands, so halving must pay.
+        vain = depth >= 2 and rest.total > _GAIN * part.total
+        if vain or depth >= _DEPTH or rest.total <= _SMALL or b <= a:
             yield from rest.stream(slope, Bound(limit), -math.inf, low, high)
             continue
         middle = (a + b) / 2

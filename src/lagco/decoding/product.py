@@ -25,7 +25,7 @@ from lagco.decoding.validity import (
     differing,
 )
 
-LISTED = 8192  # below this many actions all scores are computed at once
+LISTED = 16_384  # up to here, computing all scores at once beats walking in order
 CAP = 2_000_000  # most actions that are ever listed
 
 Pooling = Literal["concat", "mean", "sum", "max", "min"] | Callable[[Floats], Floats]
@@ -247,15 +247,21 @@ class ProductSpace:
         known: validity of all actions (n_1, ..., n_m), if it is there as an array.
         """
         loops = metrics.kernels()
-        linear = scored.linear[0]
-        for part in scored.linear[1:]:
+        linear, norms = scored.linear[0], scored.norms[0]
+        for part in scored.linear[1:-1]:
             linear = loops.outer_sum(linear, part)
-        norms = linear
-        if metric == "cosine":
-            norms = scored.norms[0]
-            for part in scored.norms[1:]:
+        if metric != "cosine":
+            if len(scored.linear) > 1:
+                linear = loops.outer_sum(linear, scored.linear[-1])
+            norms = cost = linear
+        elif len(scored.linear) == 1:
+            cost = loops.cosine_costs(linear, norms)
+        else:
+            for part in scored.norms[1:-1]:
                 norms = loops.outer_sum(norms, part)
-        cost = metrics.costs(linear, norms, metric)
+            linear, norms, cost = loops.outer_cosine(
+                linear, norms, scored.linear[-1], scored.norms[-1]
+            )
         if known is not None:
             if any(subset is not None for subset in scored.elements):
                 known = known[

@@ -53,19 +53,17 @@ def scan_rows(
             subset = scored.elements[-1]
             if subset is not None:
                 answer = answer[:, subset]
-            grid = linear[some][:, None] + last_linear
-            cells = grid
-            if metric == "cosine":
-                flat_norms = (norms[some][:, None] + last_norms).ravel()
-                cells = costs(grid.ravel(), flat_norms, metric).reshape(grid.shape)
-            row, column = np.nonzero(answer & (cells <= limit))
+            row, column = np.nonzero(answer)
             if not len(row):
                 continue
-            ends = scored._named(len(sizes), column)
+            sums = linear[some][row] + last_linear[column]
+            squares = norms[some][row] + last_norms[column]
+            near = costs(sums, squares, metric) <= limit
+            row, column = row[near], column[near]
             batch = Batch(
-                np.column_stack([prefix[row], ends]),
-                grid[row, column],
-                norms[some][row] + last_norms[column],
+                np.column_stack([prefix[row], scored._named(len(sizes), column)]),
+                sums[near],
+                squares[near],
             )
             if exclusions and predicate is not None:
                 batch = take(batch, ask(predicate, batch.indices))

@@ -156,6 +156,23 @@ class ScoredProduct:
                 elements.append(self._named(axis, keep))
         return ScoredProduct(self.layout, linear, norms, elements, self._worst)
 
+    def capped(self, count: int) -> ScoredProduct:
+        kept: list[Ints] = []
+        for a, n in zip(self.linear, self.norms, strict=True):
+            order = np.lexsort((n, a))  # stable: equal elements stay in order of their index
+            new = np.ones(len(order), np.bool_)
+            new[1:] = (np.diff(a[order]) != 0) | (np.diff(n[order]) != 0)
+            first = np.flatnonzero(new)
+            rank = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
+            kept.append(np.sort(order[rank < count]))
+        return ScoredProduct(
+            self.layout,
+            [a[keep] for a, keep in zip(self.linear, kept, strict=True)],
+            [n[keep] for n, keep in zip(self.norms, kept, strict=True)],
+            [self._named(axis, keep) for axis, keep in enumerate(kept)],
+            self._worst,
+        )
+
     def stream(
         self, slope: float, limit: Bound, floor: float, low: float, high: float
     ) -> Iterator[Batch]:

@@ -5,6 +5,7 @@ keeping the order costs time and memory, which pays only while answers are near.
 thousand actions were tested in vain, the rest is swept in shells of growing cost: inside a shell
 actions come unordered in large chunks, and once k valid ones are known the shell shrinks to the
 k-th. The number of tests stays within a constant of the least possible, memory within a chunk.
+A predicate that can answer for whole rows takes over when shells find too little as well.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from lagco.decoding.ordered import Bound, Scored, below, ordered
 from lagco.decoding.validity import Predicate, ask
 
 WALK = 4096  # actions walked in order before sweeping
+ROWS_AFTER = 500_000  # actions swept before a predicate is asked by rows, where it can be
+_ALL_AFTER = 32  # once this part of the actions was seen, the rest is one last shell
 _FIRST = 16
 _GROWTH = 8
 
@@ -44,9 +47,9 @@ def nearest(
     def order(count: int) -> tuple[Batch, Floats]:
         return ordered(scored, metric, count)
 
-    found, tail = walk(order, k, predicate, WALK)
-    if tail is not None and predicate is not None:
-        found = fallback(k) if fallback else _sweep(scored, metric, k, predicate, found, tail)
+    found, walked = walk(order, k, predicate, WALK)
+    if walked is not None and predicate is not None:
+        found = _sweep(scored, metric, k, predicate, found, walked, fallback)
     if not len(found.linear):
         raise none_valid(scored.total)
     return found
@@ -80,7 +83,13 @@ def walk(
 
 
 def _sweep(
-    scored: Scored, metric: str, k: int, predicate: Predicate, found: Batch, walked: Floats
+    scored: Scored,
+    metric: str,
+    k: int,
+    predicate: Predicate,
+    found: Batch,
+    walked: Floats,
+    fallback: Fallback | None,
 ) -> Batch:
     """Shells of growing cost behind the actions already walked."""
     columns = scored.columns
@@ -90,12 +99,17 @@ def _sweep(
     step = max(floor - float(walked[len(walked) // 4]), abs(floor) * 1e-9, 1e-12 * scored.scale)
     seen = len(walked)
     while True:
-        last = seen >= scored.total or floor + step >= scored.worst
+        # Shells under cosine pass over nearer actions again; that must not add up.
+        last = _ALL_AFTER * seen >= scored.total or floor + step >= scored.worst
+        if fallback is not None and (last or seen > ROWS_AFTER):
+            return fallback(k)
         bound = Bound(math.inf if last else floor + step)
         end = bound.value
         size = 0
         for batch in below(scored, metric, bound, floor):
             size += len(batch.linear)
+            if fallback is not None and size > 4 * ROWS_AFTER:
+                return fallback(k)
             if not len(batch.linear):
                 continue
             good = take(batch, ask(predicate, batch.indices))
