@@ -47,6 +47,8 @@ _HOMES = {
         "SpecError",
         "UnknownName",
     ),
+    "lagco.embedding.config": ("EncoderConfig", "PretrainConfig"),
+    "lagco.embedding.encoder": ("Encoder",),
     "lagco.evaluation": ("evaluate",),
     "lagco.generation": ("generate",),
     "lagco.information": ("check", "info"),
@@ -59,6 +61,9 @@ _HOMES = {
         "read_instance",
         "write_instance",
     ),
+    "lagco.latent.space": ("LatentSpace",),
+    "lagco.latent.wrapper": ("wrap",),
+    "lagco.pretraining": ("embed", "pretrain"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -93,6 +98,9 @@ if TYPE_CHECKING:
     from lagco.core.spec import Object as Object
     from lagco.core.spec import Path as Path
     from lagco.core.spec import SubGraph as SubGraph
+    from lagco.embedding.config import EncoderConfig as EncoderConfig
+    from lagco.embedding.config import PretrainConfig as PretrainConfig
+    from lagco.embedding.encoder import Encoder as Encoder
     from lagco.errors import CheckError as CheckError
     from lagco.errors import InstanceError as InstanceError
     from lagco.errors import LagcoError as LagcoError
@@ -110,6 +118,10 @@ if TYPE_CHECKING:
     from lagco.instances import SweepReference as SweepReference
     from lagco.instances import read_instance as read_instance
     from lagco.instances import write_instance as write_instance
+    from lagco.latent.space import LatentSpace as LatentSpace
+    from lagco.latent.wrapper import wrap as wrap
+    from lagco.pretraining import embed as embed
+    from lagco.pretraining import pretrain as pretrain
 
 
 def __getattr__(name: str) -> Any:

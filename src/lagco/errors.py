@@ -7,6 +7,9 @@ import importlib
 from collections.abc import Iterable
 from types import ModuleType
 
+#: so many known names are listed in a message at most
+_LISTED = 20
+
 
 class LagcoError(Exception):
     """Base class of every error lagco raises on purpose."""
@@ -40,7 +43,8 @@ def suggest(kind: str, name: object, known: Iterable[str]) -> str:
     names = list(known)
     close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"unknown {kind} {name!r}: {hint}known are {', '.join(names)}"
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"unknown {kind} {name!r}: {hint}known are {', '.join(names[:_LISTED])}{more}"
 
 
 def require_extra(module: str, extra: str, purpose: str) -> ModuleType:

@@ -38,6 +38,12 @@ ENTRIES = {
             "lagco.problems.max_cut:MaxCut",
             "two sides with the most weight between; decide on the node to move",
         ),
+        ProblemEntry(
+            "cyber-path",
+            "lagco/CyberPath-v0",
+            "lagco.problems.cyber_path:CyberPath",
+            "own the hosts of a partly visible network; decide on source, target, vulnerability",
+        ),
     )
 }
 

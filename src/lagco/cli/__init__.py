@@ -8,7 +8,7 @@ import sys
 import typer
 from rich.console import Console
 
-from lagco.cli import data, judge
+from lagco.cli import bench, data, judge, space
 from lagco.errors import LagcoError
 
 app = typer.Typer(
@@ -20,6 +20,8 @@ app = typer.Typer(
 )
 data.add_commands(app)
 judge.add_commands(app)
+space.add_commands(app)
+bench.add_commands(app)
 
 
 def main() -> None:

@@ -322,6 +322,8 @@ def differing_rows(first: Column, second: Column) -> Array:
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
         if first.shape != second.shape or first.dtype != second.dtype:
             return np.arange(len(second))
+        if not len(first):
+            return np.zeros(0, dtype=np.int64)
         unequal = first != second
         if first.dtype.kind == "f":
             unequal &= ~(np.isnan(first) & np.isnan(second))
@@ -348,14 +350,15 @@ def _select(
 ) -> Array:
     if not spec:
         return np.arange(rows)
-    chosen = np.ones(rows, dtype=bool)
+    chosen: Any = True
     for name, wanted in spec.items():
         if name not in columns:
             known = ", ".join(columns) or "none"
             raise SpecError(f"spec names {kind} attribute {name!r}; the view has {known}")
         column = np.asarray(columns[name])
-        chosen &= np.asarray(wanted(column) if callable(wanted) else column == wanted, dtype=bool)
-    return np.flatnonzero(chosen)
+        meets = wanted(column) if callable(wanted) else column == wanted
+        chosen = meets if chosen is True else chosen & meets
+    return np.asarray(chosen).nonzero()[0]
 
 
 def _columns(

@@ -9,6 +9,11 @@ Searches minimise a cost. For a query q and an action vector u,
 
 Costs of `l2` and `inner` add up over components; for `cosine`, D and N do. Equal costs are
 ordered by index tuple, the lexicographically smallest first.
+
+All sums are in double precision: over a row in one fixed order, so equal rows score equal, then
+over components from left to right, in every search alike. Whole-numbered vectors are exact.
+Listing the concatenated vectors instead sums in another order; two actions whose true scores
+coincide without being equal component by component can then stand the other way round.
 """
 
 from __future__ import annotations
@@ -90,9 +95,11 @@ def score_table(
     if metric == "cosine":
         linear, norms, check = kernels().negative_dots_and_norms(table, query)
     elif metric == "l2":
-        linear, norms, check = kernels().squared_distances(table, query)
+        linear, check = kernels().squared_distances(table, query)
+        norms = linear
     else:
-        linear, norms, check = kernels().negative_dots(table, query)
+        linear, check = kernels().negative_dots(table, query)
+        norms = linear
     if not math.isfinite(check):
         raise ValueError(f"{name} holds values that are not finite")
     return linear, norms

@@ -155,8 +155,8 @@ def _bands(scored: Scored, bound: Bound, count: int | None) -> Iterator[Batch]:
         yield from scored.stream(0.0, Bound(math.inf), -math.inf, -math.inf, math.inf)
         return
     least, most = scored.norm_range()
-    slack = _SLACK * scored.scale
     a, b = math.sqrt(max(least, 0.0)) * (1 - _SLACK), math.sqrt(max(most, 0.0)) * (1 + _SLACK)
+    scale, widest = scored.scale, b
     pending: list[tuple[Scored, float, float, float, float, int]] = [
         (scored, a, b, -math.inf, math.inf, 0)
     ]
@@ -167,6 +167,7 @@ def _bands(scored: Scored, bound: Bound, count: int | None) -> Iterator[Batch]:
             alpha, beta = (a * b / (a + b), 1 / (a + b)) if a + b > 0 else (0.0, 0.0)
         else:
             alpha, beta = ((a + b) / 4, 1 / (a + b)) if a + b > 0 else (0.0, 0.0)
+        slack = _SLACK * (scale + abs(kappa) * widest)
         slope, limit = kappa * beta, -kappa * alpha + slack
         rest = part.restrict(slope, limit, low, high)
         if rest is None:

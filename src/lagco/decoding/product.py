@@ -179,6 +179,13 @@ class ProductSpace:
         """Whether computing all scores at once beats walking in order."""
         return len(self.layout.axes) == 1 or (total <= LISTED and self.layout.in_order)
 
+    @property
+    def pooling_name(self) -> str:
+        """How messages name the pooling."""
+        if isinstance(self.pooling, str):
+            return self.pooling
+        return getattr(self.pooling, "__name__", "custom")
+
     def splits(self, metric: str) -> bool:
         """Whether scores of this metric follow from the components' own."""
         return self.pooling == "concat" or (metric == "inner" and self.pooling in ("mean", "sum"))
@@ -312,7 +319,7 @@ class ProductSpace:
         component_valid: Sequence[NDArray[np.bool_] | None] | None,
     ) -> Callable[[int], tuple[Batch, Floats]]:
         """Scores of all listed, pooled vectors."""
-        self.check_cap(self.cap, f"{self.pooling} pooling does not split under {metric}")
+        self.check_cap(self.cap, f"{self.pooling_name} pooling does not split under {metric}")
         batches: list[Batch] = []
         for rows in self.chunks():
             if component_valid is not None:

@@ -28,6 +28,7 @@ def scan_rows(
     if len(scored.linear) < 2 or prefixes > _PREFIXES:
         return None
     exclusions = predicate is not rows
+    wide = scored.layout.sizes[-1]
 
     def search(k: int) -> Batch:
         loops = kernels()
@@ -50,6 +51,11 @@ def scan_rows(
             named = [scored._named(axis, p) for axis, p in enumerate(positions)]
             prefix: Ints = np.stack(named, axis=1).astype(np.int64)
             answer = np.asarray(rows.rows(prefix))
+            if answer.shape != (len(prefix), wide) or answer.dtype != np.bool_:
+                raise TypeError(
+                    f"rows() must return booleans of shape ({len(prefix)}, {wide}), "
+                    f"not {answer.dtype} of shape {answer.shape}"
+                )
             subset = scored.elements[-1]
             if subset is not None:
                 answer = answer[:, subset]

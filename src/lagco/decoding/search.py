@@ -32,10 +32,9 @@ Fallback = Callable[[int], Batch]
 
 def none_valid(total: float) -> NoValidAction:
     """The error when every action was tested and none is valid."""
-    size = f"{int(total)}" if total < 1e15 else f"{total:.1e}"
+    which = f"none of the {int(total)} actions" if total < math.inf else "none of the actions"
     return NoValidAction(
-        f"none of the {size} actions is valid; an environment without valid actions "
-        "should have ended its episode"
+        f"{which} is valid; an environment without valid actions should have ended its episode"
     )
 
 
@@ -65,21 +64,21 @@ def walk(
     """
     if predicate is None:
         return order(k)[0], None
-    count, tested = max(_FIRST, 2 * k), 0
+    count, tested = max(_FIRST, 3 * k), 0
     found: list[Batch] = []
     valid = 0
     while True:
         batch, cost = order(count)
-        fresh = take(batch, slice(tested, None))  # type: ignore[arg-type]
-        if len(fresh.linear):
-            kept = take(fresh, ask(predicate, fresh.indices))
-            found.append(kept)
-            valid += len(kept.linear)
+        if len(cost) > tested:
+            good = np.flatnonzero(ask(predicate, batch.indices[tested:]))[: k - valid]
+            if len(good):
+                found.append(take(batch, good + tested))
+                valid += len(good)
         if valid >= k or len(cost) < count:
-            return take(join(found, batch.indices.shape[1]), slice(k)), None  # type: ignore[arg-type]
+            return join(found, batch.indices.shape[1]), None
         if count >= limit:
             return join(found, batch.indices.shape[1]), cost
-        tested, count = count, min(count * _GROWTH, max(int(min(limit, 2**40)), 2 * k))
+        tested, count = count, min(count * _GROWTH, max(int(min(limit, 2**40)), 3 * k))
 
 
 def _sweep(

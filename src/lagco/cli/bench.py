@@ -1,0 +1,74 @@
+"""Benchmarks: `bench decode`, `bench encode`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from lagco.cli.output import AsJson, print_json, print_table
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the command group of this module."""
+    group = typer.Typer(help="Measure speed; every figure in the documents comes from here.")
+    group.command()(decode)
+    group.command()(encode)
+    app.add_typer(group, name="bench")
+
+
+def decode(
+    structures: Annotated[
+        str, typer.Option(help="Among pairs, triples, paths, with commas.")
+    ] = "pairs,triples,paths",
+    actions: Annotated[
+        str | None, typer.Option(help="Numbers of actions with commas, such as 1e3,1e6.")
+    ] = None,
+    metrics: Annotated[str, typer.Option(help="Among l2, inner, cosine.")] = "l2,inner,cosine",
+    validities: Annotated[
+        str, typer.Option(help="Among all, random, blocks.")
+    ] = "all,random,blocks",
+    repeats: Annotated[int, typer.Option(help="Queries per case.")] = 7,
+    seed: Annotated[int, typer.Option(help="Seed of vectors and queries.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Nearest-action search against FAISS flat, build included, on one thread."""
+    from lagco.decoding.bench import bench_decode
+
+    sizes = None if actions is None else [int(float(part)) for part in actions.split(",")]
+    options: dict[str, Any] = {} if sizes is None else {"actions": sizes}
+    records = bench_decode(
+        structures.split(","),
+        metrics=metrics.split(","),
+        validities=validities.split(","),
+        repeats=repeats,
+        seed=seed,
+        **options,
+    )
+    _print("nearest-action search", records, as_json)
+
+
+def encode(
+    problem: Annotated[str, typer.Option(help="Name of a problem.")] = "tsp",
+    size: Annotated[int, typer.Option(help="Decision variables of the instance.")] = 100,
+    as_json: AsJson = False,
+) -> None:
+    """Encoding a changed state: compiled, batched, and in torch, on one thread."""
+    from lagco.embedding.bench import bench_encode
+    from lagco.problems import problem_class
+
+    _print("encoding", [bench_encode(problem_class(problem), size=size)], as_json)
+
+
+def _print(title: str, records: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        print_json(records)
+        return
+    rows = [[_cell(value) for value in record.values()] for record in records]
+    print_table(title, records[0], rows)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

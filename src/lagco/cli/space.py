@@ -1,0 +1,88 @@
+"""Commands about the latent space: `pretrain` an encoder, `embed` and look."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lagco.cli.output import AsJson, print_facts, print_json
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    for command in (pretrain, embed):
+        app.command()(command)
+
+
+Problem = Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")]
+Data = Annotated[Path, typer.Option(help="Folder of a data set.")]
+Features = Annotated[str, typer.Option(help="Feature set: full or paper.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+
+
+def pretrain(
+    problem: Problem,
+    data: Data,
+    out: Annotated[Path, typer.Option(help="Folder for the encoder and its loss curves.")],
+    features: Features = "full",
+    seed: Seed = 0,
+    layers: Annotated[
+        str, typer.Option(help="Stack: nnconv, sage, gcn, gat, gin or edgeconv, with commas.")
+    ] = "nnconv,sage",
+    variational: Annotated[bool, typer.Option(help="Variational auto-encoder (VGAE).")] = False,
+    steps: Annotated[int, typer.Option(help="Gradient steps at most.")] = 500,
+    as_json: AsJson = False,
+) -> None:
+    """Pre-train the graph encoder of a problem on random valid trajectories."""
+    import lagco
+
+    stack = tuple(layer.strip() for layer in layers.split(","))
+    encoder = lagco.pretrain(
+        problem,
+        data,
+        out,
+        features=features,
+        config=lagco.EncoderConfig(
+            layers=stack,
+            variational=variational,
+            text_width=None if features == "paper" else 32,
+        ),
+        training=lagco.PretrainConfig(max_steps=steps),
+        seed=seed,
+        progress=not as_json,
+    )
+    last = {}
+    for row in encoder.curves:
+        if row["split"] == "held-out":
+            last[f"{row['view']}/{row['head']}"] = row["loss"]
+    described = {**encoder.training, "held-out loss": last, "out": str(out)}
+    print_json(described) if as_json else print_facts(described)
+
+
+def embed(
+    problem: Problem,
+    data: Data,
+    encoder: Annotated[
+        Path | None, typer.Option(help="Folder of an encoder; pre-trained on the data without.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Picture to write (png, svg, pdf).")] = None,
+    features: Features = "full",
+    instances: Annotated[int, typer.Option(help="Instances to measure.")] = 20,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how crowded the action space of a problem is (cmp@k), and draw it."""
+    import lagco
+
+    found = lagco.embed(
+        problem,
+        data,
+        encoder,
+        plot=plot,
+        features=features,
+        instances=instances,
+        seed=seed,
+    )
+    print_json(found) if as_json else print_facts(found)

@@ -1,0 +1,1 @@
+"""Observations and action spaces from embeddings."""

@@ -1,0 +1,297 @@
+"""The components of an action: what may be chosen now, and the vector of each choice.
+
+A reader per declared component turns a state into a table: the value each row stands for (a node,
+an edge, an option) and its vector, standardised by the columns of the scale that belong to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.core.graph import GraphView
+from lagco.core.pooling import Concat
+from lagco.core.spec import Component, Edge, Node, Object, SubGraph
+from lagco.embedding.embedder import Embedder
+from lagco.embedding.layout import ViewLayout
+from lagco.embedding.reduction import Reduction, fit_reduction
+from lagco.embedding.text import embed_texts
+from lagco.errors import SpecError
+from lagco.latent.kernels import edge_vectors, node_vectors
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+@dataclass
+class State:
+    """What readers read: views, embeddings per view (n, p), and the embedder's features."""
+
+    views: Mapping[str, GraphView]
+    embeddings: Mapping[str, Array]
+    embedder: Embedder
+
+
+@dataclass
+class Table:
+    """What one component offers in a state.
+
+    Attributes:
+        values: (k,) what the rows stand for: node or edge index, option, position in a list.
+        vectors: (k, d) float32.
+        offsets: for objects of another component's elements: element e of that one admits the rows
+            offsets[e] … offsets[e + 1].
+    """
+
+    values: Array
+    vectors: Array
+    offsets: Array | None = None
+
+
+class Reader(Protocol):
+    """Reads the table of one component; `width` is the width of its vectors."""
+
+    width: int
+
+    def read(self, state: State, mean: Array, scale: Array, parent: Table | None) -> Table:
+        """The table of a state, standardised by `mean` and `scale` (d,)."""
+        ...
+
+
+class NodeReader:
+    """Nodes that meet the spec: embedding, then the declared attributes."""
+
+    def __init__(self, component: Node, layout: ViewLayout, embedding_width: int) -> None:
+        self._view = component.graph or ""
+        self._spec = component.spec
+        self._columns = np.array(layout.nodes.columns(tuple(component.attributes)), dtype=np.int64)
+        self.width = embedding_width + len(self._columns)
+
+    def read(self, state: State, mean: Array, scale: Array, parent: Table | None) -> Table:
+        """See :class:`Reader`."""
+        elements = state.views[self._view].select_nodes(self._spec)
+        z = state.embeddings[self._view]
+        features = state.embedder.features(self._view).nodes
+        return Table(elements, node_vectors(z, features, self._columns, elements, mean, scale))
+
+
+class EdgeReader:
+    """Edges that meet the spec: both ends pooled, then the declared attributes."""
+
+    def __init__(self, component: Edge, layout: ViewLayout, embedding_width: int) -> None:
+        self._view = component.graph or ""
+        self._spec = component.spec
+        self._columns = np.array(layout.edges.columns(tuple(component.attributes)), dtype=np.int64)
+        self._pooling = None if component.pooling is Concat else component.pooling
+        ends = 2 * embedding_width
+        if self._pooling is not None:
+            ends = np.size(self._pooling(np.zeros((2, embedding_width), np.float32)))
+        self.width = ends + len(self._columns)
+
+    def read(self, state: State, mean: Array, scale: Array, parent: Table | None) -> Table:
+        """See :class:`Reader`."""
+        view = state.views[self._view]
+        elements = view.select_edges(self._spec)
+        z = state.embeddings[self._view]
+        features = state.embedder.features(self._view).edges
+        if self._pooling is None:
+            vectors = edge_vectors(z, view.edges, features, self._columns, elements, mean, scale)
+        else:
+            ends = view.edges[:, elements]
+            pooled = [np.ravel(self._pooling(z[pair])) for pair in ends.T]
+            rows = np.array(pooled, dtype=np.float32).reshape(len(elements), -1)
+            rows = np.concatenate([rows, features[elements][:, self._columns]], axis=1)
+            vectors = ((rows - mean) * scale).astype(np.float32)
+        return Table(elements, vectors)
+
+
+class SubGraphReader:
+    """Candidate node sets: their embeddings pooled."""
+
+    def __init__(self, component: SubGraph, embedding_width: int) -> None:
+        if component.attributes:
+            raise SpecError("SubGraph(attributes=…): a set of nodes has no attributes of its own")
+        assert component.candidates is not None
+        self._view = component.graph or ""
+        self._candidates = component.candidates
+        self._pooling = component.pooling
+        sizes = {np.size(self._pooling(np.zeros((k, embedding_width), np.float32))) for k in (2, 3)}
+        if len(sizes) > 1:
+            raise SpecError(
+                f"SubGraph(pooling={self._pooling!r}): the width of the vector would depend on the "
+                "number of nodes; use Mean, Max, Min or Sum"
+            )
+        self.width = sizes.pop()
+
+    def read(self, state: State, mean: Array, scale: Array, parent: Table | None) -> Table:
+        """See :class:`Reader`."""
+        sets = self._candidates(state.views[self._view])
+        z = state.embeddings[self._view]
+        rows = [np.ravel(self._pooling(z[np.asarray(nodes, dtype=np.int64)])) for nodes in sets]
+        vectors = np.array(rows, dtype=np.float32).reshape(len(sets), self.width)
+        return Table(np.arange(len(sets)), ((vectors - mean) * scale).astype(np.float32))
+
+
+@dataclass
+class ObjectVectors:
+    """Vectors of objects, each extracted once; long ones reduced by a fixed linear map."""
+
+    extractor: Any
+    width: int
+    reduction: Reduction | None = None
+    codes: dict[Hashable, int] | None = None
+    _rows: dict[Hashable, int] = field(default_factory=dict)
+    _table: Array = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+
+    def rows(self, objects: Sequence[Hashable]) -> Array:
+        """Row of each object in :attr:`table`, which grows by those not seen before."""
+        missing = [o for o in dict.fromkeys(objects) if o not in self._rows]
+        if missing:
+            vectors = raw_object_vectors(self.extractor, missing, self.codes)
+            if self.reduction is not None:
+                vectors = self.reduction(vectors)
+            if vectors.shape[1] != self.width:
+                raise SpecError(
+                    f"the extractor {self.extractor!r} gives {vectors.shape[1]} numbers for "
+                    f"{missing[0]!r}; in training it gave {self.width}"
+                )
+            start = len(self._rows)
+            self._rows.update({o: start + i for i, o in enumerate(missing)})
+            known = self._table if len(self._table) else np.zeros((0, self.width), np.float32)
+            self._table = np.concatenate([known, vectors.astype(np.float32)])
+        found = self._rows
+        return np.fromiter((found[o] for o in objects), np.int64, len(objects))
+
+    @property
+    def table(self) -> Array:
+        """Vectors of all objects seen: (u, width)."""
+        return self._table if len(self._table) else np.zeros((0, self.width), np.float32)
+
+
+def fit_object_vectors(component: Object, seen: Sequence[Hashable], reduce: int) -> ObjectVectors:
+    """How the objects of a component become vectors; `seen` are those met in training.
+
+    Args:
+        component: the declaration; its own ``reduce`` goes first.
+        seen: distinct objects.
+        reduce: width to which sentence embeddings are reduced; 0 keeps their width.
+    """
+    codes = None
+    if component.extractor == "onehot":
+        listed = list(component.choices) if component.choices is not None else list(seen)
+        codes = {value: code for code, value in enumerate(listed)}
+        return ObjectVectors("onehot", len(codes), None, codes)
+    if not seen:
+        raise SpecError("no object was seen in training, so their vectors have no width")
+    vectors = raw_object_vectors(component.extractor, seen, None)
+    width = component.reduce or (reduce if component.extractor == "bert" else 0)
+    if width and width < vectors.shape[1]:
+        return ObjectVectors(component.extractor, width, fit_reduction(vectors, width))
+    return ObjectVectors(component.extractor, vectors.shape[1])
+
+
+def raw_object_vectors(
+    extractor: str | Callable[[Any], Any] | None,
+    objects: Sequence[Hashable],
+    codes: Mapping[Hashable, int] | None,
+) -> Array:
+    """Vectors (k, d) of objects before any reduction."""
+    if codes is not None:
+        vectors = np.zeros((len(objects), len(codes)), dtype=np.float32)
+        for row, value in enumerate(objects):
+            if value not in codes:
+                raise SpecError(f"object {value!r} is not one of the {len(codes)} known ones")
+            vectors[row, codes[value]] = 1.0
+        return vectors
+    if extractor == "bert":
+        return embed_texts([str(value) for value in objects])
+    extract: Callable[[Any], Any] = extractor if callable(extractor) else (lambda value: value)
+    try:
+        rows = [np.ravel(np.asarray(extract(value), dtype=np.float32)) for value in objects]
+        return np.stack(rows)
+    except (TypeError, ValueError) as error:
+        raise SpecError(
+            f"objects such as {objects[0]!r} do not become vectors of one width ({error}); "
+            "give the Object an extractor="
+        ) from error
+
+
+class OptionReader:
+    """The same options in every state."""
+
+    def __init__(self, component: Object, vectors: ObjectVectors) -> None:
+        assert component.choices is not None
+        rows = vectors.rows([_hashable(choice) for choice in component.choices])
+        self._vectors = vectors.table[rows]
+        self._values = np.arange(len(rows))
+        self.width = vectors.width
+
+    def read(self, state: State, mean: Array, scale: Array, parent: Table | None) -> Table:
+        """See :class:`Reader`."""
+        return Table(self._values, ((self._vectors - mean) * scale).astype(np.float32))
+
+
+class AttachedReader:
+    """Objects listed in an attribute of the elements of another component.
+
+    The attribute is a list of lists, or an int array (n, L) of object numbers with -1 for none. A
+    row of the table is one object of one element, its value the position in that element's list.
+    """
+
+    def __init__(self, component: Object, parent: Component, vectors: ObjectVectors) -> None:
+        self._key = component.key or ""
+        self._view = parent.graph or ""
+        self._on_edges = isinstance(parent, Edge)
+        self._vectors = vectors
+        self._seen: tuple[GraphView, int] | None = None
+        self._lists: tuple[Array, Array, Array] = (np.zeros(1, np.int64),) * 3
+        self.width = vectors.width
+
+    def read(self, state: State, mean: Array, scale: Array, parent: Table | None) -> Table:
+        """See :class:`Reader`."""
+        assert parent is not None
+        first, rows, positions = self._listed(state.views[self._view])
+        elements = parent.values
+        counts = first[elements + 1] - first[elements]
+        offsets = np.zeros(len(elements) + 1, dtype=np.int64)
+        np.cumsum(counts, out=offsets[1:])
+        # slots of the chosen elements, one after the other
+        slots = np.repeat(first[elements] - offsets[:-1], counts) + np.arange(offsets[-1])
+        vectors = ((self._vectors.table[rows[slots]] - mean) * scale).astype(np.float32)
+        return Table(positions[slots], vectors, offsets)
+
+    def _listed(self, view: GraphView) -> tuple[Array, Array, Array]:
+        """All lists: first slot of each element, and per slot its object and its position."""
+        if self._seen is not None and self._seen[0] is view:
+            changes = view.changes_since(self._seen[1])
+            touched = changes.edges if self._on_edges else changes.nodes
+            if not changes.structure and self._key not in touched:
+                return self._lists
+        self._seen = (view, view.clock)
+        columns = view.edge_attributes if self._on_edges else view.nodes
+        lengths, objects, positions = listed_objects(columns[self._key])
+        first = np.zeros(len(lengths) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=first[1:])
+        self._lists = first, self._vectors.rows(objects), positions
+        return self._lists
+
+
+def listed_objects(column: Any) -> tuple[Array, list[Hashable], Array]:
+    """Lengths of the lists of a column, all objects in order, and their positions."""
+    if isinstance(column, np.ndarray):
+        there = column >= 0
+        positions = np.nonzero(there)[1]
+        return there.sum(axis=1), column[there].tolist(), positions
+    lengths = np.array([len(objects) for objects in column], dtype=np.int64)
+    objects = [_hashable(o) for listed in column for o in listed]
+    counted = [np.arange(length) for length in lengths]
+    return lengths, objects, np.concatenate([np.zeros(0, np.int64), *counted])
+
+
+def _hashable(value: Any) -> Hashable:
+    if isinstance(value, np.ndarray):
+        return tuple(value.tolist())
+    return tuple(value) if isinstance(value, list) else value

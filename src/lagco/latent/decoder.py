@@ -1,0 +1,103 @@
+"""From a proto-action to a valid action: search, then a strategy that picks among the nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.core.env import ContinuousEnv
+from lagco.decoding import Metric, Strategy, make_strategy
+from lagco.errors import SpecError
+from lagco.latent.space import LatentView
+
+Array: TypeAlias = npt.NDArray[Any]
+#: (observation (w,), action vectors (k, d)) -> values (k,)
+ActionValues: TypeAlias = Callable[[Array, Array], Array]
+
+
+@dataclass
+class DecodingContext:
+    """What a decoding rule may look at: the problem, its latent view, the observation."""
+
+    problem: ContinuousEnv
+    view: LatentView
+    observation: Array | None
+
+
+class Decoder:
+    """Decodes proto-actions.
+
+    Args:
+        spelling: ``nearest``, ``sampled``, ``rule:module:function``, ``scored`` or ``preview``. A
+            rule is a function (candidates, scores, context) -> position with the raw actions as
+            candidates (k, …) and a :class:`DecodingContext`.
+        k: how many of the nearest actions to choose among.
+        metric: of the search.
+        values: what ``scored`` ranks by: Q(o, u).
+    """
+
+    def __init__(
+        self,
+        spelling: str = "nearest",
+        k: int = 10,
+        metric: Metric = "cosine",
+        values: ActionValues | None = None,
+    ) -> None:
+        self.spelling = spelling
+        self.metric: Metric = metric
+        self.values = values
+        self._by_rule = spelling.startswith("rule")
+        scorer = self._scored if spelling == "scored" else None
+        self._strategy: Strategy = make_strategy(
+            spelling, k, metric=metric, scorer=scorer, preview=self._previewed
+        )
+
+    @property
+    def k(self) -> int:
+        """How many neighbours are searched for."""
+        return self._strategy.k
+
+    def choose(
+        self,
+        view: LatentView,
+        proto: Array,
+        rng: np.random.Generator,
+        observation: Array | None = None,
+    ) -> Array:
+        """Search row (1, m) of the chosen action.
+
+        Raises:
+            NoValidAction: nothing is valid.
+        """
+        found = view.nearest(proto, self._strategy.k, self.metric)
+        if len(found.scores) == 1:
+            return found.indices
+        context = DecodingContext(view.env, view, observation)
+        candidates = found
+        if self._by_rule:  # rules see raw actions, not rows of the search
+            candidates = found._replace(indices=view.raw(found.indices))
+        position = self._strategy.choose(candidates, context, rng)
+        return found.indices[position : position + 1]
+
+    def _previewed(self, rows: Array, context: DecodingContext) -> Array:
+        preview = getattr(context.problem, "preview", None)
+        if preview is None:
+            name = type(context.problem).__name__
+            raise SpecError(f"the preview decoder needs {name}.preview(actions)")
+        return np.asarray(preview(context.view.raw(rows)))
+
+    def _scored(self, rows: Array, context: DecodingContext) -> Array:
+        if self.values is None or context.observation is None:
+            raise SpecError(
+                "the scored decoder needs a trained scorer; train the agent with --decoder scored"
+            )
+        return self.values(context.observation, context.view.actions().vectors(rows))
+
+
+def plain_action(raw: Any) -> Any:
+    """A raw action as environments expect it: an int where it is a single number."""
+    return int(raw) if np.ndim(raw) == 0 else raw

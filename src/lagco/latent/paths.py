@@ -1,0 +1,108 @@
+"""Paths as a component: which there are, and the vector of a node at each position."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.core.graph import GraphView
+from lagco.core.pooling import AnyPooling, Concat
+from lagco.core.spec import Path
+from lagco.decoding import PathSet
+from lagco.errors import SpecError
+from lagco.latent.components import State, Table
+from lagco.latent.kernels import admissible_counts, hop_distances
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+class PathReader:
+    """The paths of a component, kept as long as the network and the demands stay the same.
+
+    The vector of a path has a slot of p numbers per position, up to `positions` of them; a path
+    with more nodes (its ends are farther apart than in any training instance) keeps the first ones.
+
+    Args:
+        component: the declaration.
+        positions: slots of the vector.
+        embedding_width: p.
+    """
+
+    def __init__(self, component: Path, positions: int, embedding_width: int) -> None:
+        if component.attributes:
+            raise SpecError("Path(attributes=…): a path has no attributes of its own")
+        self.view = component.graph or ""
+        self.pooling: AnyPooling | None = None if component.pooling is Concat else component.pooling
+        self.positions = positions
+        self._spec = component.spec
+        self._max_len = component.max_len
+        self._slot = embedding_width
+        self.width = positions * embedding_width
+        if self.pooling is not None:
+            self.width = np.size(self.pooling(np.zeros((2, embedding_width), np.float32)))
+        self._key: tuple[Any, ...] | None = None
+        self._found: tuple[PathSet, Array] | None = None
+
+    def paths(self, state: State, demands: Table | None, view: GraphView | None) -> PathSet:
+        """The paths of a state; `demands` are edges of `view`, None for paths between any nodes."""
+        return self._sets(state, demands, view)[0]
+
+    def counts(self, state: State, demands: Table | None, view: GraphView | None) -> Array:
+        """For how many demands each node may stand at each position: (positions, n)."""
+        return self._sets(state, demands, view)[1]
+
+    def _sets(
+        self, state: State, demands: Table | None, view: GraphView | None
+    ) -> tuple[PathSet, Array]:
+        network = state.views[self.view]
+        ends = None if demands is None or view is None else view.edges[:, demands.values]
+        allowed = network.select_nodes(self._spec) if self._spec else None
+        key: tuple[Any, ...] = (network.edges, network.num_nodes, ends, allowed)
+        if self._key is None or not all(
+            a is b or np.array_equal(a, b) for a, b in zip(self._key, key, strict=True)
+        ):
+            self._found = self._build(network, ends, allowed)
+            self._key = (network.edges.copy(), network.num_nodes, ends, allowed)
+        assert self._found is not None
+        return self._found
+
+    def _build(
+        self, network: GraphView, ends: Array | None, allowed: Array | None
+    ) -> tuple[PathSet, Array]:
+        nodes, edges = network.num_nodes, network.edges
+        if allowed is not None:
+            inside = np.zeros(nodes, dtype=bool)
+            inside[allowed] = True
+            edges = edges[:, inside[edges].all(axis=0)]
+        if not network.directed:
+            edges = np.concatenate([edges, edges[::-1]], axis=1)
+        longest = min(nodes - 1, self.positions - 1) if self._max_len is None else self._max_len
+        if ends is None:
+            paths = PathSet(edges, nodes, longest)
+            # every node at every position: which ones depends on all the ends there could be
+            return paths, np.ones((self.positions, nodes))
+        hops = hop_distances(nodes, np.ascontiguousarray(edges))
+        apart = hops[ends[0], ends[1]]
+        limits = np.where(apart < nodes, np.maximum(longest, apart), longest)
+        paths = PathSet(edges, nodes, limits, ends[0], ends[1])
+        counts = admissible_counts(hops, ends[0], ends[1], limits, self.positions)
+        return paths, counts
+
+    def tables(self, state: State, paths: PathSet, mean: Array, scale: Array) -> Array:
+        """Standardised node vectors per position: (T, n, p), zeros beyond the slots there are."""
+        z = state.embeddings[self.view]
+        slots = min(self.positions, paths.positions)
+        tables = np.zeros((paths.positions, len(z), self._slot), dtype=np.float32)
+        shape = (self.positions, 1, self._slot)
+        tables[:slots] = ((z - mean.reshape(shape)) * scale.reshape(shape))[:slots]
+        return tables
+
+    def pooled(self, state: State, rows: Array, mean: Array, scale: Array) -> Array:
+        """Standardised vectors of listed paths (k, T padded with n), pooled as declared."""
+        assert self.pooling is not None
+        z = state.embeddings[self.view]
+        vectors = [np.ravel(self.pooling(z[row[row < len(z)]])) for row in rows]
+        stacked = np.array(vectors, dtype=np.float32).reshape(len(rows), self.width)
+        return ((stacked - mean) * scale).astype(np.float32)

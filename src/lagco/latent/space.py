@@ -1,0 +1,355 @@
+"""The latent space of a problem: encoder, observation map, action sets and their fixed scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.core.declaration import Declaration, read_declaration
+from lagco.core.env import ContinuousEnv, draw_valid_action
+from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum, Sum
+from lagco.core.spec import Component, Edge, Node, Object, Path, SubGraph
+from lagco.decoding import Metric, Neighbours
+from lagco.embedding.encoder import Encoder
+from lagco.embedding.reduction import fit_reduction
+from lagco.errors import SpecError
+from lagco.latent.action_set import ActionSet
+from lagco.latent.components import (
+    AttachedReader,
+    EdgeReader,
+    NodeReader,
+    ObjectVectors,
+    OptionReader,
+    Reader,
+    State,
+    SubGraphReader,
+    Table,
+    fit_object_vectors,
+    listed_objects,
+)
+from lagco.latent.observation import ObservationMap
+from lagco.latent.paths import PathReader
+from lagco.latent.scale import MARGIN, ActionScale, Moments
+
+Array: TypeAlias = npt.NDArray[Any]
+EnvSource: TypeAlias = "ContinuousEnv | Callable[[], ContinuousEnv]"
+
+#: poolings of the action set in the observation, per feature set
+SUMMARY: dict[str, tuple[AnyPooling, ...]] = {
+    "full": (Mean, Max, Min, RootSum),
+    "paper": (Mean, Max, Min, Sum),
+}
+#: slots of a path without max_len at most
+_LONGEST_PATH = 12
+_REDUCED_FOR_FIT = 4000
+
+
+@dataclass
+class LatentSpace:
+    """Everything that turns states into observations and actions into points, fixed after training.
+
+    Attributes:
+        encoder: pre-trained, one per view.
+        scale: standardisation and bounds of action vectors.
+        objects: per component, how objects become vectors.
+        positions: per path component, slots of its vector.
+        summary: poolings of the action set that the observation carries; () for none.
+    """
+
+    encoder: Encoder
+    scale: ActionScale
+    objects: dict[str, ObjectVectors] = field(default_factory=dict)
+    positions: dict[str, int] = field(default_factory=dict)
+    summary: tuple[AnyPooling, ...] = SUMMARY["full"]
+
+    @classmethod
+    def fit(
+        cls,
+        encoder: Encoder,
+        sources: Sequence[EnvSource],
+        *,
+        states: int = 256,
+        seed: int = 0,
+        reduce: int | None = None,
+        summary: Sequence[AnyPooling] | None = None,
+    ) -> LatentSpace:
+        """Gather the statistics of action vectors over random episodes.
+
+        Args:
+            encoder: of the problem.
+            sources: environments of the training instances, or functions that make them.
+            states: how many states to look at, spread over all environments.
+            seed: of the random actions.
+            reduce: dimension to which whole action vectors are reduced by principal components;
+                None keeps them as they are.
+            summary: poolings of the action set in the observation; by default the four of the
+                environment's feature set.
+        """
+        if not sources:
+            raise SpecError("a latent space needs at least one training environment")
+        objects, positions = _survey(sources, states, seed)
+        space = cls(encoder, _identity(), objects, positions)
+        moments: Moments | None = None
+        for env, _ in _visit(sources, states, seed):
+            view = space.view(env)
+            moments = moments or Moments(view.width)
+            view.refresh()
+            view.actions().add_to(moments)
+            if summary is None:
+                summary = SUMMARY.get(getattr(env, "features", "full"), SUMMARY["full"])
+        assert moments is not None
+        assert summary is not None
+        space.scale = moments.scale()
+        space.summary = tuple(summary)
+        if reduce is not None:
+            space.scale = _reduced(space, sources, states, seed, reduce)
+        return space
+
+    def view(self, env: ContinuousEnv) -> LatentView:
+        """The space as seen from one environment."""
+        return LatentView(self, env)
+
+
+class LatentView:
+    """Observations and actions of one environment, brought up to date with :meth:`refresh`.
+
+    Attributes:
+        width: dimension of an action vector before any reduction.
+        observation_width: numbers in an observation.
+    """
+
+    def __init__(self, space: LatentSpace, env: ContinuousEnv) -> None:
+        self.space = space
+        self.env = env
+        views = env.graph_views()
+        declared = read_declaration(env, views)
+        space.encoder.bind(declared)
+        p = space.encoder.width
+        self._embedder = space.encoder.embedder()
+        self._observe = ObservationMap(declared, p)
+        self._readers, self._path = _readers(space, declared, p)
+        self._references = _links(declared, "reference")
+        self._different = _links(declared, "different_from")
+        self._order = list(declared.action)
+        self.columns: dict[str, slice] = {}
+        start = 0
+        for name in self._order:
+            path = self._path
+            is_path = path is not None and path[1] == name
+            width = path[0].width if path and is_path else self._readers[name].width
+            self.columns[name] = slice(start, start + width)
+            start += width
+        self.width = start
+        scale = space.scale
+        if len(scale.mean) not in (0, start):
+            raise SpecError(
+                f"the latent space was fitted to action vectors of {len(scale.mean)} numbers, "
+                f"{type(env).__name__} has {start}; was it fitted to other declarations?"
+            )
+        fitted = len(scale.mean) > 0
+        self._mean = scale.mean if fitted else np.zeros(start, np.float32)
+        self._factor = scale.factor if fitted else np.ones(start, np.float32)
+        self._slices = {
+            n: (self._mean[c].copy(), self._factor[c].copy()) for n, c in self.columns.items()
+        }
+        reach = scale.width if fitted else start
+        self.observation_width = self._observe.width + len(space.summary) * reach
+        self._actions: ActionSet | None = None
+        self._state: State | None = None
+
+    def refresh(self) -> None:
+        """Read the present state of the environment."""
+        views = self.env.graph_views()
+        self._state = State(views, self._embedder(views), self._embedder)
+        self._actions = None
+
+    @property
+    def embeddings(self) -> Mapping[str, Array]:
+        """Node embeddings per view (n, p); buffers that the next refresh overwrites."""
+        assert self._state is not None
+        return self._state.embeddings
+
+    def observation(self, out: Array | None = None) -> Array:
+        """The observation of the state: float32 (observation_width,)."""
+        assert self._state is not None
+        if out is None:
+            out = np.empty(self.observation_width, dtype=np.float32)
+        self._observe(self._state.views, self._state.embeddings, out[: self._observe.width])
+        if self.space.summary:
+            self.actions().summary(self.space.summary, out[self._observe.width :])
+        return out
+
+    def actions(self) -> ActionSet:
+        """The actions of the state."""
+        if self._actions is None:
+            assert self._state is not None
+            tables: dict[str, Table] = {}
+            for name, reader in self._readers.items():
+                mean, factor = self._slices[name]
+                parent = tables.get(self._references.get(name, ""))
+                tables[name] = reader.read(self._state, mean, factor, parent)
+            self._actions = ActionSet(
+                tables,
+                self.columns,
+                self._references,
+                self._different,
+                self._order,
+                self._path,
+                self._state,
+                self._mean,
+                self._factor,
+                self.space.scale.projection,
+            )
+        return self._actions
+
+    def nearest(self, proto: Array, k: int = 1, metric: Metric = "cosine") -> Neighbours:
+        """The k valid actions nearest to a proto-action (d,), best first."""
+        return self.actions().nearest(proto, k, metric, self.env)
+
+    def raw(self, rows: Array) -> Array:
+        """Raw actions of search rows."""
+        return self.env.actions_from_parts(self.actions().parts(rows))
+
+
+def _readers(
+    space: LatentSpace, declared: Declaration, p: int
+) -> tuple[dict[str, Reader], tuple[PathReader, str, str | None, str] | None]:
+    layouts = space.encoder.layout
+    readers: dict[str, Reader] = {}
+    path: tuple[PathReader, str, str | None, str] | None = None
+    for name, component in declared.action.items():
+        owner = f"_action_type[{name!r}]"
+        if isinstance(component, Node):
+            readers[name] = NodeReader(component, layouts[component.graph or ""], p)
+        elif isinstance(component, Edge):
+            readers[name] = EdgeReader(component, layouts[component.graph or ""], p)
+        elif isinstance(component, SubGraph):
+            readers[name] = SubGraphReader(component, p)
+        elif isinstance(component, Path):
+            if path is not None:
+                raise SpecError(f"{owner}: an action has one path at most")
+            view = declared.action[component.ends].graph if component.ends else None
+            reader = PathReader(component, space.positions[name], p)
+            path = (reader, name, component.ends, view or "")
+        elif isinstance(component, Object):
+            vectors = space.objects[name]
+            if component.reference is None:
+                readers[name] = OptionReader(component, vectors)
+            else:
+                parent = declared.action[component.reference]
+                readers[name] = AttachedReader(component, parent, vectors)
+        else:
+            raise SpecError(f"{owner}: {type(component).__name__} is not a kind of component")
+    return readers, path
+
+
+def _links(declared: Declaration, link: str) -> dict[str, str]:
+    return {n: c.linked()[link] for n, c in declared.action.items() if link in c.linked()}
+
+
+def _identity() -> ActionScale:
+    nothing = np.zeros(0, dtype=np.float32)
+    return ActionScale(nothing, nothing, nothing, nothing)
+
+
+def _visit(sources: Sequence[EnvSource], states: int, seed: int) -> Any:
+    """Environments in states of random episodes, about `states` in all: (env, its number)."""
+    each = max(1, states // len(sources))
+    for number, source in enumerate(sources):
+        env = source if isinstance(source, ContinuousEnv) else source()
+        rng = np.random.default_rng([seed, number, 5])
+        env.reset(seed=int(rng.integers(2**31)))
+        length = getattr(env, "episode_length", 50)
+        chances = min(1.0, each / max(1, length))
+        yielded = 0
+        for _ in range(20 * each):
+            if yielded == 0 or rng.random() < chances:
+                yield env, number
+                yielded += 1
+                if yielded == each:
+                    break
+            action = draw_valid_action(env, rng)
+            if action is not None:
+                *_, terminated, truncated, _ = env.step(action)
+            if action is None or terminated or truncated:
+                env.reset(seed=int(rng.integers(2**31)))
+
+
+def _survey(
+    sources: Sequence[EnvSource], states: int, seed: int
+) -> tuple[dict[str, ObjectVectors], dict[str, int]]:
+    """Objects and path lengths met in training, on which widths depend."""
+    seen: dict[str, dict[Hashable, None]] = {}
+    positions: dict[str, int] = {}
+    declared: Declaration | None = None
+    width = 32
+    for env, _ in _visit(sources, states, seed):
+        views = env.graph_views()
+        if declared is None:
+            declared = read_declaration(env, views)
+            width = 0 if getattr(env, "features", "full") == "paper" else 32
+            if not any(isinstance(c, Object | Path) for c in declared.action.values()):
+                return {}, {}
+        for name, component in declared.action.items():
+            if isinstance(component, Path):
+                nodes = views[component.graph or ""].num_nodes
+                slots = min(nodes, _LONGEST_PATH)
+                if component.max_len is not None:
+                    slots = component.max_len + 1
+                positions[name] = max(positions.get(name, 2), slots)
+            elif isinstance(component, Object):
+                seen.setdefault(name, {}).update(_objects(component, declared.action, views))
+    assert declared is not None
+    objects = {
+        name: fit_object_vectors(component, list(seen[name]), width)
+        for name, component in declared.action.items()
+        if isinstance(component, Object)
+    }
+    return objects, positions
+
+
+def _objects(
+    component: Object, action: Mapping[str, Component], views: Mapping[str, Any]
+) -> dict[Hashable, None]:
+    if component.choices is not None:
+        return dict.fromkeys(tuple(c) if isinstance(c, list) else c for c in component.choices)
+    parent = action[component.reference or ""]
+    view = views[parent.graph or ""]
+    columns = view.edge_attributes if isinstance(parent, Edge) else view.nodes
+    if component.key not in columns:
+        raise SpecError(
+            f"Object(key={component.key!r}): the view {parent.graph!r} has no such attribute"
+        )
+    return dict.fromkeys(listed_objects(columns[component.key])[1])
+
+
+def _reduced(
+    space: LatentSpace, sources: Sequence[EnvSource], states: int, seed: int, width: int
+) -> ActionScale:
+    """The scale with a reduction to principal components of sampled action vectors."""
+    if not 1 <= width <= len(space.scale.mean):
+        raise SpecError(f"reduce={width}: action vectors have {len(space.scale.mean)} numbers")
+    rng = np.random.default_rng([seed, 6])
+    sampled = []
+    each = max(1, _REDUCED_FOR_FIT // max(1, states))
+    for env, _ in _visit(sources, states, seed):
+        view = space.view(env)
+        view.refresh()
+        actions = view.actions()
+        sampled.append(actions.vectors(actions.sample(rng, each)))
+    vectors = np.concatenate(sampled)
+    # vectors are centred already, so the principal directions alone will do
+    projection = fit_reduction(vectors, width).components
+    points = vectors @ projection
+    scale = space.scale
+    return ActionScale(
+        scale.mean,
+        scale.deviation,
+        (points.min(axis=0) - MARGIN).astype(np.float32),
+        (points.max(axis=0) + MARGIN).astype(np.float32),
+        projection,
+    )

@@ -1,0 +1,109 @@
+"""A Gymnasium environment in the latent space: a Box of points in, pooled embeddings out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+
+from lagco.core.env import ContinuousEnv
+from lagco.decoding import Metric, NoValidAction
+from lagco.embedding.encoder import Encoder
+from lagco.errors import SpecError
+from lagco.latent.decoder import Decoder, plain_action
+from lagco.latent.space import LatentSpace
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+class LatentEnv(gym.Wrapper[Array, Array, Any, Any]):
+    """An environment whose actions are points of a continuous space.
+
+    Observation: ``Box(observation_width,)``, the problem's declared observation over embeddings,
+    and the poolings of the action set. Action: ``Box(low, high, (d,))``, decoded to a valid action
+    near it; ``info["action"]`` is the raw action taken. With no valid action left the episode ends.
+
+    Args:
+        env: a :class:`~lagco.ContinuousEnv`, wrapped or not.
+        space: the latent space.
+        decoder: how a point becomes an action.
+    """
+
+    def __init__(
+        self,
+        env: gym.Env[Any, Any],
+        space: LatentSpace,
+        decoder: Decoder,
+    ) -> None:
+        super().__init__(env)
+        problem = env.unwrapped
+        if not isinstance(problem, ContinuousEnv):
+            raise SpecError(f"{type(problem).__name__} is not a lagco.ContinuousEnv")
+        self._decoder = decoder
+        self._view = space.view(problem)
+        self._rng = np.random.default_rng(0)
+        self.action_space = gym.spaces.Box(space.scale.low, space.scale.high, dtype=np.float32)
+        self.observation_space = gym.spaces.Box(
+            -np.inf, np.inf, (self._view.observation_width,), np.float32
+        )
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Begin an episode; see the environment's own ``reset``."""
+        _, info = self.env.reset(seed=seed, options=options)
+        if seed is not None:
+            self._rng = np.random.default_rng(seed)
+        self._view.refresh()
+        return self._view.observation(), info
+
+    def step(self, action: Array) -> tuple[Array, Any, bool, bool, dict[str, Any]]:
+        """Take the valid action that the point is decoded to."""
+        try:
+            raw = self.decode(np.asarray(action, dtype=np.float32))
+        except NoValidAction as error:
+            return self._view.observation(), 0.0, True, False, {"reason": str(error)}
+        _, reward, terminated, truncated, info = self.env.step(raw)
+        self._view.refresh()
+        return self._view.observation(), reward, terminated, truncated, {**info, "action": raw}
+
+    def decode(self, proto: Array) -> Any:
+        """The raw action that a proto-action (d,) stands for in the present state."""
+        row = self._decoder.choose(self._view, proto, self._rng)
+        return plain_action(self._view.raw(row)[0])
+
+
+def wrap(
+    env: gym.Env[Any, Any],
+    encoder: Encoder | LatentSpace | str | Path,
+    *,
+    decoder: str = "nearest",
+    k: int = 10,
+    metric: Metric = "cosine",
+    reduce: int | None = None,
+    seed: int = 0,
+) -> LatentEnv:
+    """Wrap an environment into its latent space.
+
+    Args:
+        env: a :class:`~lagco.ContinuousEnv`, wrapped or not.
+        encoder: a pre-trained encoder, the folder of one, or a whole latent space. From an encoder
+            alone, scale and bounds of the action space are gathered on this environment.
+        decoder: ``nearest``, ``sampled``, ``rule:module:function`` or ``preview``.
+        k: how many of the nearest actions the decoder chooses among.
+        metric: of the search.
+        reduce: dimension to which whole action vectors are reduced.
+        seed: of the random episodes that scale and bounds are gathered on.
+    """
+    problem = env.unwrapped
+    if not isinstance(problem, ContinuousEnv):
+        raise SpecError(f"{type(problem).__name__} is not a lagco.ContinuousEnv")
+    if isinstance(encoder, str | Path):
+        encoder = Encoder.load(encoder)
+    space = encoder
+    if not isinstance(space, LatentSpace):
+        space = LatentSpace.fit(space, [problem], states=64, seed=seed, reduce=reduce)
+    return LatentEnv(env, space, Decoder(decoder, k, metric))

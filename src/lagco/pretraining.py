@@ -1,0 +1,174 @@
+"""The commands `pretrain` and `embed`: encoders by problem, and a look at the action space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lagco.core.problem import Problem
+from lagco.embedding.config import EncoderConfig, PretrainConfig
+from lagco.embedding.encoder import Encoder
+from lagco.embedding.pretrain import pretrain as pretrain_encoder
+from lagco.embedding.pretrain import problem_environments
+from lagco.errors import SpecError, require_extra
+from lagco.instances import DataSet, Instance
+from lagco.latent.compactness import compactness
+from lagco.latent.space import LatentSpace
+from lagco.problems import problem_class
+
+#: at most so many actions of an instance are measured and drawn, as in the paper
+SHOWN_ACTIONS = 300
+
+Data = str | Path | DataSet | Sequence[Instance]
+
+
+def pretrain(
+    problem: str | type[Problem],
+    data: Data,
+    out: str | Path | None = None,
+    *,
+    features: str = "full",
+    config: EncoderConfig | None = None,
+    training: PretrainConfig | None = None,
+    seed: int = 0,
+    progress: bool = True,
+) -> Encoder:
+    """Pre-train the encoder of a problem on random valid trajectories over a data set.
+
+    Args:
+        problem: name, ``module:Class`` or class.
+        data: folder of a data set, the data set, or instances.
+        out: folder for the encoder and its loss curves.
+        features: feature set, ``full`` or ``paper``.
+        config: shape of the encoder.
+        training: budget and optimiser.
+        seed: everything random follows from it.
+        progress: whether to say how it goes.
+    """
+    cls, instances = _resolved(problem, data)
+    return pretrain_encoder(
+        cls,
+        instances,
+        out,
+        features=features,
+        config=config,
+        training=training,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def embed(
+    problem: str | type[Problem],
+    data: Data,
+    encoder: Encoder | str | Path | None = None,
+    *,
+    plot: str | Path | None = None,
+    features: str = "full",
+    instances: int = 20,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Measure the action space of a problem, and draw it.
+
+    Args:
+        problem: name, ``module:Class`` or class.
+        data: folder of a data set, the data set, or instances.
+        encoder: pre-trained encoder or its folder; pre-trained on `data` where None.
+        plot: picture to write: the action space of the first instance in two dimensions (UMAP).
+        features: feature set.
+        instances: how many to measure.
+        seed: of the states, which are half-way through random episodes.
+
+    Returns:
+        ``cmp`` (cmp@3, cmp@5 and cmp@10, averaged over instances), ``actions`` (mean number).
+    """
+    cls, chosen = _resolved(problem, data)
+    if encoder is None:
+        encoder = pretrain(cls, chosen, features=features, seed=seed, progress=False)
+    elif isinstance(encoder, str | Path):
+        encoder = Encoder.load(encoder)
+    count = min(instances, len(chosen))
+    listed = [chosen[i] for i in range(count)]
+    space = LatentSpace.fit(encoder, problem_environments(cls, listed, features), seed=seed)
+    measured: list[dict[int, float]] = []
+    sizes: list[int] = []
+    first: Any = None
+    for number, instance in enumerate(listed):
+        vectors, raw, size = _sampled_actions(space, cls(instance, features=features), seed, number)
+        measured.append(compactness(vectors))
+        sizes.append(size)
+        if first is None:
+            first = vectors, raw
+    found = {
+        f"cmp@{k}": float(np.mean(values))
+        for k in (3, 5, 10)
+        if (values := [m[k] for m in measured if k in m and np.isfinite(m[k])])
+    }
+    if plot is not None:
+        draw_space(first[0], f"{cls.name}, {listed[0].size}: {_spelled(found)}", plot, seed)
+    return {
+        "problem": cls.name,
+        "instances": count,
+        "actions": float(np.mean(sizes)),
+        "cmp": found,
+        "plot": None if plot is None else str(plot),
+    }
+
+
+def draw_space(vectors: Any, title: str, path: str | Path, seed: int = 0) -> None:
+    """Write a picture of action vectors (N, d) in two dimensions."""
+    from lagco.core.picture import save_picture
+
+    umap = require_extra("umap", "report", "the picture of an action space")
+    neighbours = int(min(15, max(2, len(vectors) - 1)))
+    points = umap.UMAP(n_neighbors=neighbours, random_state=seed, n_jobs=1).fit_transform(vectors)
+
+    def draw(axes: Any) -> None:
+        shade = np.linalg.norm(vectors - vectors.mean(axis=0), axis=1)
+        axes.set_aspect("auto")
+        axes.scatter(points[:, 0], points[:, 1], s=10, c=shade, cmap="viridis")
+        axes.set_title(title, fontsize=8)
+
+    save_picture(draw, path)
+
+
+def _sampled_actions(
+    space: LatentSpace, env: Problem, seed: int, number: int
+) -> tuple[Any, Any, int]:
+    """Vectors and raw actions of a state half-way through a random episode, and how many."""
+    rng = np.random.default_rng([seed, number, 7])
+    env.reset(seed=int(rng.integers(2**31)))
+    for _ in range(env.episode_length // 2):
+        *_, terminated, truncated, _ = env.step(env.sample_valid_action(rng))
+        if terminated or truncated:
+            env.reset(seed=int(rng.integers(2**31)))
+            break
+    view = space.view(env)
+    view.refresh()
+    actions = view.actions()
+    size = actions.size
+    if size <= SHOWN_ACTIONS:
+        rows = actions.list()
+    else:
+        rows = np.unique(actions.sample(rng, 2 * SHOWN_ACTIONS), axis=0)
+        rows = rows[rng.permutation(len(rows))[:SHOWN_ACTIONS]]
+    return actions.vectors(rows), view.raw(rows), size
+
+
+def _spelled(found: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:.2f}" for name, value in found.items())
+
+
+def _resolved(
+    problem: str | type[Problem], data: Data
+) -> tuple[type[Problem], DataSet | Sequence[Instance]]:
+    cls = problem_class(problem)
+    instances = DataSet.load(data) if isinstance(data, str | Path) else data
+    if not len(instances):
+        raise SpecError("there is no instance in data=")
+    if instances[0].problem != cls.name:
+        raise SpecError(f"the data is for {instances[0].problem!r}, not for {cls.name!r}")
+    return cls, instances

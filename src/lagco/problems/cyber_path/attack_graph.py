@@ -1,0 +1,96 @@
+"""The view that agents see: visible hosts as nodes, executed attacks as edges. It grows."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.core.graph import GraphView
+from lagco.problems.cyber_path.knowledge import Knowledge
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+class AttackGraph:
+    """Keeps a directed view in step with the knowledge of the agent.
+
+    Args:
+        knowledge: what is known; its arrays are the node columns, cut to the visible rows.
+        names: node columns that the view carries, beside the lists ``vulns``.
+        vectors: (K, w), vector of each vulnerability of the catalogue.
+        capacity: most edges there can be.
+
+    An edge joins a source to a target (to itself for a local attack); its column ``vulnerability``
+    (E, w) is the mean over the different vulnerabilities used between the two.
+    """
+
+    def __init__(
+        self, knowledge: Knowledge, names: tuple[str, ...], vectors: Array, capacity: int
+    ) -> None:
+        self._knowledge = knowledge
+        self._names = names
+        self._node_columns = [(name, knowledge.columns[name]) for name in names]
+        self._carried = {*names, "vulns"}
+        self._vectors = vectors
+        self._ends = np.zeros((2, capacity), dtype=np.int64)
+        self._text = np.zeros((capacity, vectors.shape[1]), dtype=np.float32)
+        self._edge_of: dict[tuple[int, int], int] = {}
+        self._used: list[set[int]] = []
+        self._nodes = self._edges = -1  # as last published
+        self.view = GraphView(
+            0, (), nodes=self._cut(0), edge_attributes=self._cut_edges(0), directed=True
+        )
+
+    def clear(self) -> None:
+        """Remove all edges."""
+        self._edge_of.clear()
+        self._used.clear()
+        self._nodes = self._edges = -1
+
+    def record(self, source: int, target: int, vulnerability: int) -> None:
+        """Note an executed attack between two rows."""
+        edge = self._edge_of.get((source, target))
+        vector = self._vectors[vulnerability]
+        if edge is None:
+            edge = len(self._used)
+            self._edge_of[source, target] = edge
+            self._used.append({vulnerability})
+            self._ends[0, edge] = source
+            self._ends[1, edge] = target
+            self._text[edge] = vector
+        elif vulnerability not in self._used[edge]:
+            used = self._used[edge]
+            used.add(vulnerability)
+            text = self._text[edge]
+            text += (vector - text) / len(used)
+            self.view.touch_edge("vulnerability", edge)
+
+    def publish(self) -> None:
+        """Bring the view up to date with what was touched."""
+        knowledge = self._knowledge
+        nodes, edges = knowledge.size, len(self._used)
+        view = self.view
+        if nodes != self._nodes or edges != self._edges:
+            columns = view.nodes if nodes == self._nodes else self._cut(nodes)
+            self._nodes, self._edges = nodes, edges
+            view.replace(
+                nodes,
+                self._ends[:, :edges].copy(),
+                nodes=columns,
+                edge_attributes=self._cut_edges(edges),
+            )
+        else:
+            for name, rows in knowledge.touched:
+                if name in self._carried:
+                    view.touch_node(name, rows)
+        knowledge.touched.clear()
+
+    def _cut(self, size: int) -> dict[str, Any]:
+        columns: dict[str, Any] = {name: column[:size] for name, column in self._node_columns}
+        columns["vulns"] = self._knowledge.vulns
+        return columns
+
+    def _cut_edges(self, size: int) -> dict[str, Any]:
+        return {"vulnerability": self._text[:size]}

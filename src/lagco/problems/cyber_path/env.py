@@ -1,0 +1,397 @@
+"""Cyber-attack path prediction: own the hosts of a simulated network, seeing a part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from lagco.core.graph import GraphView
+from lagco.core.problem import Array, Problem, named_start, reference_value
+from lagco.core.spec import Attribute
+from lagco.errors import SpecError
+from lagco.instances import Instance, References
+from lagco.problems.cyber_path.attack_graph import AttackGraph
+from lagco.problems.cyber_path.declarations import (
+    VIEW,
+    action_type,
+    edge_attributes,
+    node_attributes,
+    observation_type,
+    observed_attributes,
+)
+from lagco.problems.cyber_path.generator import draw_network
+from lagco.problems.cyber_path.kernels import are_valid, list_valid, promises, survey, valid_mask
+from lagco.problems.cyber_path.knowledge import Knowledge
+from lagco.problems.cyber_path.network import DATA, FLAGS, GROUPS, read_network
+from lagco.problems.cyber_path.outcomes import (
+    ADMIN,
+    ALL_OUTCOMES,
+    DENIAL,
+    DETECTED_POINTS,
+    DISCOVERY,
+    ESCALATION,
+    EVASION,
+    EXFILTRATION,
+    LOCAL_BIT,
+    ONCE,
+    OWNED_POINTS,
+    OWNING,
+    PRIVILEGE_BIT,
+    RECON,
+    RECON_POINTS,
+    USER,
+)
+from lagco.problems.cyber_path.vectors import load_vectors
+
+
+class CyberPath(Problem):
+    """Attack host after host of a network that becomes visible on the way.
+
+    A simulated, abstract benchmark: hosts, services and vulnerability classes come from a catalogue
+    of neutral descriptions.
+
+    Instance: ``services`` (n, S) and ``vulns`` (n, V), ids of the catalogue padded with ``""``;
+    ``data`` (n,) 0 or 1; the chances ``p_recon``, ``p_feature_visible``, ``p_detection`` and
+    ``p_data_present`` in ``params``.
+    Start: one host is owned with user privilege (drawn at random; ``current``: ``params["start"]``
+    where there is one; or a host given as a number), every other host is visible with chance
+    p_recon. When a host becomes visible, each of its feature groups (services, vulnerabilities,
+    data, flags) shows with chance p_feature_visible.
+
+    Order of discovery: visible hosts are numbered 0 … k-1 as they become visible, in the view, in
+    the observation and in actions alike, so that neither the numbers nor the size k of the view say
+    anything about hidden hosts. Row 0 is the start; hosts that become visible together follow in
+    the order of the instance. ``host_of`` maps rows to hosts. (Only the fixed shapes of observation
+    and action space tell n, as for every problem.)
+
+    View ``attack_G`` (directed, grows): the k visible hosts; an edge for every (source, target)
+    with an executed attack, a loop for a local one; ``vulnerability`` (E, w) is the mean vector of
+    those used. Nodes: ``service_text``, ``vulnerability_text`` (k, w), mean vectors of what is
+    shown (w = 32 principal components in `full`, 384 in `paper`), and attributes of the
+    observation; ``vulns`` lists the known vulnerabilities. What is not shown is 0, the list empty.
+    Action: ``MultiDiscrete([n, n, V])`` = (source, target, position in the target's list): the
+    source is owned, the target visible, neither is stopped, the vulnerability is known, local ones
+    need source = target, and the source holds the privilege it needs.
+    Observation: n rows in the order of discovery, zeros beyond k: ``visible`` (n,), ``shown``
+    (n, 4) feature groups, ``owned``, ``privilege`` (0 none, 1 user, 2 admin), ``data``, flags of
+    outcomes that took effect (``evaded``, ``exfiltrated``, ``persistent``, ``stopped``; `full` also
+    ``scouted``, ``explored``, ``collected``), ``num_services``, ``num_vulns`` (log1p in `full`),
+    and over the known vulnerabilities ``outcomes`` (n, 10) and ``requirements`` (n, 3) as shares;
+    `full` also ``local`` and ``gain`` (n,), the best expected reward of a valid attack on the host
+    over that of owning one.
+    An attempt is detected, and fails, with chance p_detection unless the target is evaded.
+    Otherwise all outcomes take effect, and each pays once per host: lateral movement or credential
+    access owns the target with user privilege (+20), privilege escalation gives admin privilege
+    (+3), reconnaissance makes each hidden host visible with chance p_recon (+3 per host), discovery
+    shows everything about all visible hosts (+2), defence evasion (+2), collection (+1),
+    exfiltration where there is data (+1), persistence (+1), denial of service stops the target
+    (-10), which can then be neither source nor target and stays owned if it was. Detection costs 1.
+    Owning a host shows everything about it; a successful attack shows the target's flags,
+    exfiltration whether it has data.
+    Reward: these points / (20 n), each in ``info["reward_terms"]``; it is not the score.
+    Score: owned hosts / n; on the solver's scale over the hosts that can be owned.
+    End: all hosts are owned, or 3 n steps.
+    """
+
+    name = "cyber-path"
+    maximise = True
+    episode_coefficient = 3
+    reward_is_score = False
+    #: never in ``info``: an expectation does not foretell the outcome of one random attempt
+    preview_key = "expected_reward"
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
+        """10 to 20 hosts with 5 vulnerabilities each, of which at least 90 % can be owned."""
+        return draw_network(rng, size)
+
+    @classmethod
+    def sweep(cls, instance: Instance, sweeps: int | None, seed: int) -> References:
+        """The plain bounds: every host, and none. Nothing is swept."""
+        from lagco.problems.cyber_path.reachability import plain_bounds
+
+        return References(sweeps=plain_bounds(instance))
+
+    @classmethod
+    def solve(cls, instance: Instance, seed: int) -> References:
+        """The most hosts that can be owned, from the best start and with luck (optimal)."""
+        from lagco.problems.cyber_path.reachability import solve_reachability
+
+        return References(solver=solve_reachability(instance))
+
+    @classmethod
+    def extents(cls, instance: Instance) -> dict[str, int]:
+        """Nodes, edges of the view at most, vulnerabilities per host, and raw actions."""
+        n, width = instance.array("vulns").shape
+        edges = min(n * n, cls.episode_coefficient * n)
+        return {"nodes": n, "edges": edges, "vulns": width, "actions": n * n * width}
+
+    @classmethod
+    def evaluate_solution(cls, instance: Instance, solution: Array) -> float:
+        """Hosts owned after attack steps (k, 3) as in :meth:`solution`, all of them successful."""
+        from lagco.problems.cyber_path.reachability import replay
+
+        return float(replay(read_network(instance), solution, instance.name))
+
+    def _load(self, instance: Instance) -> None:
+        n = instance.size
+        self._network = read_network(instance)
+        vectors = load_vectors(self.features)
+        self._knowledge = Knowledge(self._network, self.features)
+        self._node_attributes = node_attributes(self.features)
+        self._edge_attributes = edge_attributes(self.features)
+        self._observation_type = observation_type(self.features)
+        self._action_type = action_type(self.features)
+        names = tuple(self._node_attributes)
+        self._graph = AttackGraph(
+            self._knowledge, names, vectors.vulnerabilities, self.episode_length
+        )
+        self._hidden = np.ones(n, dtype=bool)
+        self._executed = np.zeros((self.episode_length, 3), dtype=np.int64)
+        self._unit_reward = 1.0 / (OWNED_POINTS * n)
+        self.action_space = gym.spaces.MultiDiscrete([n, n, self._network.width])
+
+    def _dynamic_columns(self) -> list[tuple[str, Attribute, Array]]:
+        columns = self._knowledge.columns
+        attributes = observed_attributes(self.features)
+        return [(name, attribute, columns[name]) for name, attribute in attributes.items()]
+
+    def get_graphs(self) -> dict[str, GraphView]:
+        """The view ``attack_G``."""
+        return {VIEW: self._graph.view}
+
+    @property
+    def host_of(self) -> Array:
+        """Host of each visible row: (k,)."""
+        return self._knowledge.host[: self._knowledge.size].copy()
+
+    # -- the episode
+
+    def _begin(self, start: Any, rng: np.random.Generator) -> None:
+        n = self._network.size
+        first = self._start_host(start)
+        if first is None:
+            first = int(rng.integers(n))
+        knowledge = self._knowledge
+        knowledge.forget()
+        self._graph.clear()
+        self._hidden[:] = True
+        self._hidden[first] = False
+        self._owned = 1
+        self._scans = 0
+        self._num_executed = 0
+        self._detected = False
+        knowledge.add(np.array([first]), np.ones((1, len(GROUPS)), dtype=bool))
+        knowledge.take(0, OWNING)
+        knowledge.raise_privilege(0, USER)
+        self._scan(rng)
+        self._publish()
+
+    def _start_host(self, start: Any) -> int | None:
+        n = self._network.size
+        if isinstance(start, str):
+            if named_start(start) != "current":
+                return None
+            start = self.instance.params.get("start")
+            if start is None:
+                return None
+        if not isinstance(start, int | np.integer) or not 0 <= start < n:
+            raise SpecError(f"start={start!r}: give a name or a host from 0 to {n - 1}")
+        return int(start)
+
+    def _scan(self, rng: np.random.Generator) -> int:
+        """Let each hidden host become visible with chance p_recon; return how many did."""
+        chances = self._network.chances
+        self._scans += 1
+        hidden = self._hidden.nonzero()[0]
+        if not len(hidden):
+            return 0
+        found = hidden[rng.random(len(hidden)) < chances["p_recon"]]
+        if len(found):
+            shown = rng.random((len(found), len(GROUPS))) < chances["p_feature_visible"]
+            self._hidden[found] = False
+            self._knowledge.add(found, shown)
+        return len(found)
+
+    def _apply(self, action: Any) -> Mapping[str, float]:
+        source, target, position = _parts(action)
+        rng, knowledge, network = self.np_random, self._knowledge, self._network
+        done = int(knowledge.taken[target])
+        alarm = rng.random() < network.chances["p_detection"]
+        self._detected = bool(alarm) and not done & EVASION
+        if self._detected:
+            return {"detection": DETECTED_POINTS * self._unit_reward}
+        host = int(knowledge.host[target])
+        vulnerability = int(network.vulns[host, position])
+        outcomes = int(knowledge.codes[target, position]) & ALL_OUTCOMES
+        fresh = outcomes & ~done
+        points: dict[str, float] = {}
+        knowledge.show(target, FLAGS)
+        if outcomes & OWNING:
+            if not done & OWNING:
+                points["ownership"] = OWNED_POINTS
+                self._owned += 1
+                knowledge.raise_privilege(target, USER)
+                knowledge.show_all(target)
+            fresh |= OWNING
+        if fresh & ESCALATION:
+            knowledge.raise_privilege(target, ADMIN)
+        if fresh & EXFILTRATION:
+            knowledge.show(target, DATA)
+            if not network.data[host]:
+                fresh &= ~EXFILTRATION
+        if outcomes & RECON:
+            found = self._scan(rng)
+            if found:
+                points["reconnaissance"] = RECON_POINTS * found
+        if outcomes & DISCOVERY:
+            knowledge.explore()
+        for bit, name, worth in ONCE:
+            if fresh & bit:
+                points[name] = worth
+        if fresh:
+            knowledge.take(target, fresh)
+        source_host = knowledge.host[source]
+        self._executed[self._num_executed] = source_host, host, vulnerability
+        self._num_executed += 1
+        self._graph.record(source, target, vulnerability)
+        self._publish()
+        return {name: worth * self._unit_reward for name, worth in points.items()}
+
+    def _publish(self) -> None:
+        """Survey what can be done now and bring the view up to date."""
+        known = self._knowledge
+        self._new_hosts = self._expected_new_hosts()
+        self._num_valid = survey(
+            known.size, known.taken, known.privilege, known.counts, known.codes,
+            known.data_chance, self._network.chances["p_detection"], self._new_hosts, known.gain,
+        )  # fmt: skip
+        known.touched.append(("gain", None))
+        self._graph.publish()
+
+    def _expected_new_hosts(self) -> float:
+        """Hosts that reconnaissance is expected to show, judged by what is visible.
+
+        After s scans a host is visible with chance q = 1 - (1 - p_recon)^s, so that v visible hosts
+        beside the start stand for v (1 - q) / q hidden ones.
+        """
+        p = self._network.chances["p_recon"]
+        seen = 1.0 - (1.0 - p) ** self._scans
+        if seen <= 0.0:
+            return 0.0
+        return p * max(self._knowledge.size - 1, 1) * (1.0 - seen) / seen
+
+    def objective(self) -> float:
+        """Owned hosts."""
+        return float(self._owned)
+
+    def recompute_objective(self) -> float:
+        """The same from the flags alone."""
+        return float(self._knowledge.columns["owned"].sum())
+
+    def score(self, objective: float, reference: str = "sweeps") -> float | None:
+        """Owned over all hosts; for ``solver`` over the hosts that can be owned."""
+        best = reference_value(self.instance.references, reference)
+        if reference == "sweeps":
+            best = float(self._network.size)
+        return None if best is None else float(objective / best)
+
+    def _set_scale(self) -> None:
+        super()._set_scale()
+        self._zero = 0.0
+        self._scale = self._pending = 0.0  # all rewards are terms
+
+    def solution(self) -> Array:
+        """Executed attacks in order: (k, 3) source host, target host, vulnerability (catalogue)."""
+        return self._executed[: self._num_executed].copy()
+
+    def details(self) -> dict[str, Any]:
+        """Visible hosts, and whether the last attempt was detected."""
+        return {"visible": self._knowledge.size, "detected": self._detected}
+
+    def is_complete(self) -> bool:
+        """Every host is owned."""
+        return self._owned == self._network.size
+
+    # -- actions
+
+    def has_valid_action(self) -> bool:
+        """An attack is known that can be tried."""
+        return self._num_valid > 0
+
+    def is_valid_action(self, action: Any) -> bool:
+        """The attack is known and can be tried."""
+        source, target, position = _parts(action)
+        known = self._knowledge
+        if not (0 <= source < known.size and 0 <= target < known.size):
+            return False
+        held = int(known.taken[source])
+        if not held & OWNING or (held | int(known.taken[target])) & DENIAL:
+            return False
+        if not 0 <= position < known.counts[target]:
+            return False
+        code = int(known.codes[target, position])
+        if code >> LOCAL_BIT & 1 and source != target:
+            return False
+        return bool(known.privilege[source] >= code >> PRIVILEGE_BIT)
+
+    def are_valid_actions(self, actions: Array) -> Array:
+        """The same for actions (k, 3): (k,)."""
+        known = self._knowledge
+        rows = np.asarray(actions, dtype=np.int64)
+        valid: Array = are_valid(rows, known.taken, known.privilege, known.counts, known.codes)
+        return valid
+
+    def action_mask(self) -> Array:
+        """Validity of every raw action: (n·n·V,)."""
+        known = self._knowledge
+        mask: Array = valid_mask(
+            known.size, known.taken, known.privilege, known.counts, known.codes
+        )
+        return mask
+
+    def valid_actions(self) -> Array:
+        """Every valid raw action: (k, 3)."""
+        return self._list_valid(0, self._num_valid)
+
+    def sample_valid_action(self, rng: np.random.Generator | None = None) -> Array | None:
+        """A valid attack, uniformly; None if there is none."""
+        if not self._num_valid:
+            return None
+        chosen = int((rng or self.np_random).integers(self._num_valid))
+        action: Array = self._list_valid(chosen, 1)[0]
+        return action
+
+    def _list_valid(self, first: int, total: int) -> Array:
+        known = self._knowledge
+        listed: Array = list_valid(
+            first, total, known.size, known.taken, known.privilege, known.counts, known.codes
+        )
+        return listed
+
+    def preview(self, actions: Array) -> Array:
+        """Expected points of each attack, from what the agent knows: (k,)."""
+        known = self._knowledge
+        rows = np.asarray(actions, dtype=np.int64)
+        chance = self._network.chances["p_detection"]
+        values: Array = promises(
+            rows, known.taken, known.codes, known.data_chance, chance, self._new_hosts
+        )
+        return values
+
+    def draw_on(self, axes: Any) -> None:
+        """Visible hosts by what was achieved on them, and the attacks so far."""
+        from lagco.problems.cyber_path.viewer import draw_attacks
+
+        draw_attacks(axes, self._graph.view, self.host_of, self._network.size)
+
+
+def _parts(action: Any) -> list[int]:
+    """The three parts of a raw action as Python numbers."""
+    if isinstance(action, np.ndarray):
+        parts: list[int] = action.tolist()
+        return parts
+    return [int(part) for part in action]

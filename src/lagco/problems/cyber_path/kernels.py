@@ -1,0 +1,168 @@
+"""Compiled rules over what the agent knows: which attacks are valid and what they promise.
+
+Arrays are in rows (visible hosts in order of discovery): `taken` (n,) outcomes that took effect,
+`privilege` (n,), `counts` (n,) known vulnerabilities, `codes` (n, V). None holds anything hidden.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from lagco.problems.cyber_path.outcomes import (
+    COLLECTION,
+    DENIAL,
+    DENIAL_POINTS,
+    DETECTED_POINTS,
+    DISCOVERY,
+    DISCOVERY_POINTS,
+    ESCALATION,
+    ESCALATION_POINTS,
+    EVASION,
+    EVASION_POINTS,
+    EXFILTRATION,
+    LOCAL_BIT,
+    OWNED_POINTS,
+    OWNING,
+    PERSISTENCE,
+    PRIVILEGE_BIT,
+    RECON,
+    RECON_POINTS,
+    SMALL_POINTS,
+)
+
+
+@njit(cache=True, inline="always")
+def _fits(source, target, code, taken, privilege):  # type: ignore[no-untyped-def]
+    """Whether the vulnerability `code` of a usable target may be used from `source`."""
+    if taken[source] & OWNING == 0 or taken[source] & DENIAL != 0:
+        return False
+    if code >> LOCAL_BIT & 1 and source != target:
+        return False
+    return privilege[source] >= code >> PRIVILEGE_BIT
+
+
+@njit(cache=True)
+def are_valid(actions, taken, privilege, counts, codes):  # type: ignore[no-untyped-def]
+    """Validity of raw actions (k, 3): bool (k,). Rows of hidden hosts have taken = counts = 0."""
+    n = len(taken)
+    valid = np.zeros(len(actions), dtype=np.bool_)
+    for a in range(len(actions)):
+        source, target, position = actions[a, 0], actions[a, 1], actions[a, 2]
+        if source < 0 or source >= n or target < 0 or target >= n:
+            continue
+        if position < 0 or position >= counts[target] or taken[target] & DENIAL != 0:
+            continue
+        valid[a] = _fits(source, target, codes[target, position], taken, privilege)
+    return valid
+
+
+@njit(cache=True)
+def valid_mask(size, taken, privilege, counts, codes):  # type: ignore[no-untyped-def]
+    """Validity of every raw action, the last part running fastest: bool (n·n·V,)."""
+    n, width = codes.shape
+    mask = np.zeros((n, n, width), dtype=np.bool_)
+    for source in range(size):
+        if taken[source] & OWNING == 0 or taken[source] & DENIAL != 0:
+            continue
+        held = privilege[source]
+        for target in range(size):
+            if taken[target] & DENIAL == 0:
+                for position in range(counts[target]):
+                    code = codes[target, position]
+                    near = source == target or code >> LOCAL_BIT & 1 == 0
+                    mask[source, target, position] = near and held >= code >> PRIVILEGE_BIT
+    return mask.reshape(-1)
+
+
+@njit(cache=True)
+def list_valid(first, total, size, taken, privilege, counts, codes):  # type: ignore[no-untyped-def]
+    """`total` valid actions from the `first` on, in the order of the mask: int64 (total, 3)."""
+    listed = np.empty((total, 3), dtype=np.int64)
+    found = -first
+    for source in range(size):
+        if taken[source] & OWNING == 0 or taken[source] & DENIAL != 0:
+            continue
+        held = privilege[source]
+        for target in range(size):
+            if taken[target] & DENIAL != 0:
+                continue
+            for position in range(counts[target]):
+                code = codes[target, position]
+                near = source == target or code >> LOCAL_BIT & 1 == 0
+                if near and held >= code >> PRIVILEGE_BIT:
+                    if found >= 0:
+                        listed[found, 0] = source
+                        listed[found, 1] = target
+                        listed[found, 2] = position
+                    found += 1
+                    if found == total:
+                        return listed
+    return listed
+
+
+@njit(cache=True, inline="always")
+def _promise(code, done, data_chance, p_detection, new_hosts):  # type: ignore[no-untyped-def]
+    """Expected points of using `code` on a host where the outcomes `done` took effect."""
+    fresh = code & ~done
+    points = 0.0
+    if code & OWNING != 0 and done & OWNING == 0:
+        points += OWNED_POINTS
+    if fresh & ESCALATION:
+        points += ESCALATION_POINTS
+    if code & RECON:
+        points += RECON_POINTS * new_hosts
+    if fresh & DISCOVERY:
+        points += DISCOVERY_POINTS
+    if fresh & EVASION:
+        points += EVASION_POINTS
+    if fresh & COLLECTION:
+        points += SMALL_POINTS
+    if fresh & EXFILTRATION:
+        points += SMALL_POINTS * data_chance
+    if fresh & PERSISTENCE:
+        points += SMALL_POINTS
+    if fresh & DENIAL:
+        points += DENIAL_POINTS
+    fails = 0.0 if done & EVASION else p_detection
+    return (1.0 - fails) * points + fails * DETECTED_POINTS
+
+
+@njit(cache=True)
+def promises(actions, taken, codes, data_chance, p_detection, new_hosts):  # type: ignore[no-untyped-def]
+    """Expected points of valid actions (k, 3): (k,)."""
+    values = np.empty(len(actions))
+    for a in range(len(actions)):
+        target = actions[a, 1]
+        code = codes[target, actions[a, 2]]
+        values[a] = _promise(code, taken[target], data_chance[target], p_detection, new_hosts)
+    return values
+
+
+@njit(cache=True)
+def survey(size, taken, privilege, counts, codes, data_chance, p_detection, new_hosts, gain):  # type: ignore[no-untyped-def]
+    """Write the best promise of each row, over 20 points, to `gain`; return the valid actions."""
+    able = np.zeros(3, dtype=np.int64)  # usable sources with at least that privilege
+    for row in range(size):
+        if taken[row] & OWNING != 0 and taken[row] & DENIAL == 0:
+            for level in range(privilege[row] + 1):
+                able[level] += 1
+    total = 0
+    for row in range(size):
+        best = 0.0
+        open_here = 0
+        if taken[row] & DENIAL == 0:
+            for position in range(counts[row]):
+                code = codes[row, position]
+                if code >> LOCAL_BIT & 1:
+                    ways = 1 if _fits(row, row, code, taken, privilege) else 0
+                else:
+                    ways = able[code >> PRIVILEGE_BIT]
+                if ways > 0:
+                    value = _promise(code, taken[row], data_chance[row], p_detection, new_hosts)
+                    if open_here == 0 or value > best:
+                        best = value
+                    open_here += ways
+        gain[row] = best / OWNED_POINTS
+        total += open_here
+    return total

@@ -1,0 +1,158 @@
+"""Which hosts can be owned at all: the closure of what attacks make possible."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from lagco.errors import InstanceError
+from lagco.instances import Instance, SolverReference, SweepReference
+from lagco.problems.cyber_path.network import Network, read_network
+from lagco.problems.cyber_path.outcomes import (
+    ADMIN,
+    DENIAL,
+    DISCOVERY,
+    ESCALATION,
+    LOCAL_BIT,
+    OWNING,
+    PRIVILEGE_BIT,
+    RECON,
+    USER,
+)
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+def plain_bounds(instance: Instance) -> SweepReference:
+    """All hosts and none."""
+    return SweepReference(float(instance.size), 0.0, None, None, sweeps=0)
+
+
+def solve_reachability(instance: Instance) -> SolverReference:
+    """Most hosts that any episode can own, and attacks that own them."""
+    network = read_network(instance)
+    sizes = reachable_sizes(network, lucky=True)
+    start = int(sizes.argmax())
+    plan = attack_plan(network, start)
+    return SolverReference(float(sizes[start]), "optimal", "reachability", plan)
+
+
+def reachable_sizes(network: Network, lucky: bool) -> Array:
+    """Hosts that can be owned from each start: int64 (n,).
+
+    With luck, everything is visible at once (where its chance is not 0) and nothing is detected: no
+    episode can own more. Without, only the start is visible, but attempts are repeated until they
+    succeed: an agent that is patient and lists its options owns as many.
+    """
+    return np.array([_closure(_facts(network), start, lucky)[0] for start in range(network.size)])
+
+
+def attack_plan(network: Network, start: int) -> Array:
+    """Attacks (k, 3) that own all that can be owned with luck from `start`."""
+    count, steps = _closure(_facts(network), start, True)[1:]
+    plan = steps[:count]
+    plan[:, 2] = network.vulns[plan[:, 1], plan[:, 2]]
+    return np.asarray(plan)
+
+
+def _facts(network: Network) -> tuple[Any, ...]:
+    chances = network.chances
+    return (
+        network.counts,
+        network.codes,
+        chances["p_detection"] < 1.0,
+        chances["p_recon"] > 0.0,
+        chances["p_feature_visible"] > 0.0,
+    )
+
+
+@njit(cache=True)
+def _closure(facts, start, lucky):  # type: ignore[no-untyped-def]
+    """Owned hosts, number of steps, steps (k, 3): source, target, position."""
+    counts, codes, can_succeed, can_find, can_show = facts
+    n = len(counts)
+    steps = np.empty((3 * n + 2, 3), dtype=np.int64)
+    done = 0
+    owned = np.zeros(n, dtype=np.bool_)
+    privilege = np.zeros(n, dtype=np.int64)
+    owned[start] = True
+    privilege[start] = USER
+    strongest = start  # owned host with the highest privilege
+    total = 1
+    found = lucky and can_find
+    explored = lucky and can_show
+    changed = can_succeed
+    while changed:
+        changed = False
+        for target in range(n):
+            if not owned[target] and not (found and explored):
+                continue
+            for position in range(counts[target]):
+                code = codes[target, position]
+                if code & DENIAL:
+                    continue
+                source = target if code >> LOCAL_BIT & 1 else strongest
+                if not owned[source] or privilege[source] < code >> PRIVILEGE_BIT:
+                    continue
+                useful = False
+                if code & OWNING and not owned[target]:
+                    owned[target] = True
+                    privilege[target] = max(privilege[target], USER)
+                    total += 1
+                    useful = True
+                if code & ESCALATION and privilege[target] < ADMIN:
+                    privilege[target] = ADMIN
+                    useful = True
+                if code & RECON and can_find and not found:
+                    found = True
+                    useful = True
+                if code & DISCOVERY and not explored:
+                    explored = True
+                    useful = True
+                if owned[target] and privilege[target] > privilege[strongest]:
+                    strongest = target
+                if useful:
+                    changed = True
+                    steps[done, 0] = source
+                    steps[done, 1] = target
+                    steps[done, 2] = position
+                    done += 1
+    return total, done, steps
+
+
+def replay(network: Network, solution: Any, name: str) -> int:
+    """Hosts owned after attack steps (k, 3): source host, target host, vulnerability.
+
+    Raises:
+        InstanceError: a step is against the rules; the message names it.
+    """
+    steps = np.asarray(solution, dtype=np.int64).reshape(-1, 3)
+    if not len(steps):
+        return 1
+    n = network.size
+    if steps[:, :2].min() < 0 or steps[:, :2].max() >= n:
+        raise InstanceError(f"attack steps on {name!r} name hosts outside 0 to {n - 1}")
+    owned, stopped = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+    privilege = np.zeros(n, dtype=np.int64)
+    owned[steps[0, 0]] = True
+    privilege[steps[0, 0]] = USER
+    for number, (source, target, vulnerability) in enumerate(steps.tolist()):
+        positions = np.flatnonzero(network.vulns[target] == vulnerability)
+        where = f"attack step {number} on {name!r} ({source} to {target}, {vulnerability})"
+        if vulnerability < 0 or not len(positions):
+            raise InstanceError(f"{where}: host {target} does not have that vulnerability")
+        code = int(network.codes[target, positions[0]])
+        allowed = owned[source] and not stopped[source] and not stopped[target]
+        near = source == target or not code >> LOCAL_BIT & 1
+        if not (allowed and near and privilege[source] >= code >> PRIVILEGE_BIT):
+            raise InstanceError(f"{where}: the source cannot do that")
+        if code & OWNING:
+            owned[target] = True
+            privilege[target] = max(privilege[target], USER)
+        if code & ESCALATION:
+            privilege[target] = ADMIN
+        stopped[target] |= bool(code & DENIAL)
+    return int(owned.sum())

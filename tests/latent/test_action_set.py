@@ -1,0 +1,178 @@
+"""Action sets of every kind: listed equals declared, nearest equals brute force, summaries."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from lagco.core.pooling import Max, Mean, Min, RootSum, Sum
+from lagco.decoding import NoValidAction
+from lagco.latent.space import LatentSpace
+from tests.latent.conftest import encoder_for
+from tests.latent.grids import ALL, LED_ROUTE, PAIR, ROUTE, TOOL, Grid
+
+SPACES = {}
+
+
+def view_of(kind, reduce=None):
+    """A latent view of the grid with that kind of action, in a random state."""
+    env = Grid(ALL[kind])
+    env.reset(seed=3)
+    if (kind, reduce) not in SPACES:
+        SPACES[kind, reduce] = LatentSpace.fit(encoder_for(env), [env], states=12, reduce=reduce)
+    env.reset(seed=11)
+    view = SPACES[kind, reduce].view(env)
+    view.refresh()
+    return env, view
+
+
+def brute_force(vectors, query, metric):
+    if metric == "l2":
+        return -((vectors - query) ** 2).sum(axis=1)
+    dots = vectors @ query
+    if metric == "inner":
+        return dots
+    norms = np.linalg.norm(vectors, axis=1) * np.linalg.norm(query)
+    return np.divide(dots, norms, out=np.zeros_like(dots), where=norms > 0)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "l2", "inner"])
+@pytest.mark.parametrize("kind", ALL)
+def test_nearest_equals_brute_force_over_the_list(kind, metric, rng):
+    env, view = view_of(kind)
+    actions = view.actions()
+    rows = actions.list()
+    vectors = actions.vectors(rows)
+    assert vectors.shape == (len(rows), view.width)
+    parts = actions.parts(rows)
+    assert len(np.unique(parts, axis=0)) == len(parts) == actions.size
+    for trial in range(4):
+        query = rng.normal(size=view.width).astype(np.float32)
+        forbidden = rng.random(len(parts)) < 0.5 * (trial > 0)
+        forbidden[rng.integers(len(parts))] = False
+        env.forbidden = {tuple(p) for p in parts[forbidden].tolist()}
+        valid = np.array([tuple(p) not in env.forbidden for p in parts.tolist()])
+        scores = np.where(valid, brute_force(vectors, query.astype(float), metric), -np.inf)
+        for k in (1, 5):
+            found = view.nearest(query, k, metric)
+            got = brute_force(actions.vectors(found.indices), query.astype(float), metric)
+            best = np.sort(scores)[::-1][: min(k, valid.sum())]
+            np.testing.assert_allclose(got, best, rtol=1e-4, atol=1e-5)
+            assert not {tuple(p) for p in actions.parts(found.indices).tolist()} & env.forbidden
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_nothing_valid_is_a_clear_error(kind, rng):
+    env, view = view_of(kind)
+    env.forbidden = {tuple(p) for p in view.actions().parts(view.actions().list()).tolist()}
+    with pytest.raises(NoValidAction, match="valid"):
+        view.nearest(rng.normal(size=view.width).astype(np.float32))
+
+
+@pytest.mark.parametrize("kind", ["pair", "link", "mean link", "area"])
+def test_summary_equals_pooling_the_list(kind):
+    _, view = view_of(kind)
+    actions = view.actions()
+    vectors = actions.vectors(actions.list())
+    expected = [vectors.mean(axis=0), vectors.max(axis=0), vectors.min(axis=0), vectors.sum(axis=0)]
+    got = actions.summary((Mean, Max, Min, Sum)).reshape(4, -1)
+    if kind == "pair":  # the number of pairs ignores that few of them are excluded
+        expected, got = expected[:3], got[:3]
+    np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-4)
+    rooted = actions.summary((RootSum,))
+    np.testing.assert_allclose(
+        rooted, vectors.mean(axis=0) * np.sqrt(len(vectors)), rtol=0.1, atol=1e-3
+    )
+
+
+def test_objects_count_as_often_as_they_are_listed():
+    _, view = view_of("tool")
+    actions = view.actions()
+    vectors = actions.vectors(actions.list())
+    got = actions.summary((Mean, Max, Min)).reshape(3, -1)
+    np.testing.assert_allclose(
+        got, [vectors.mean(axis=0), vectors.max(axis=0), vectors.min(axis=0)], rtol=1e-3, atol=1e-4
+    )
+
+
+def test_conditions_hold():
+    env, view = view_of("pair")
+    parts = view.actions().parts(view.actions().list())
+    busy = env.view.nodes["busy"]
+    assert (parts[:, 0] != parts[:, 1]).all()
+    assert not busy[parts[:, 0]].any()
+    env, view = view_of("tool")
+    parts = view.actions().parts(view.actions().list())
+    counts = [len(env.view.nodes["tools"][who]) for who in parts[:, 0]]
+    assert (parts[:, 1] < counts).all()
+    assert len(parts) == sum(
+        3 * len(env.view.nodes["tools"][v]) for v in np.flatnonzero(env.view.nodes["busy"] == 0)
+    )
+
+
+@pytest.mark.parametrize("kind", ["route", "led route", "mean route"])
+def test_paths_join_the_ends_of_their_demand(kind):
+    env, view = view_of(kind)
+    parts = view.actions().parts(view.actions().list())
+    edges = {frozenset(e) for e in env.view.edges.T.tolist()}
+    n = env.view.num_nodes
+    width = 6  # the demand 0 -> 7 is 4 hops long, and nothing is longer than max_len = 4
+    for row in parts.tolist():
+        demand, way = row[0], [v for v in row[1:width] if v < n]
+        assert (way[0], way[-1]) == tuple(env.demands.edges[:, demand])
+        assert len(set(way)) == len(way) <= 5
+        assert all(frozenset(pair) in edges for pair in pairwise(way))
+        if kind == "led route":
+            assert row[-1] in (0, 1)
+
+
+@pytest.mark.parametrize("kind", ["pair", "route", "tool"])
+def test_reduced_vectors_are_searched_exactly(kind, rng):
+    _, view = view_of(kind, reduce=5)
+    actions = view.actions()
+    rows = actions.list()
+    vectors = actions.vectors(rows)
+    assert vectors.shape[1] == 5 == view.space.scale.width
+    for metric in ("cosine", "l2", "inner"):
+        query = rng.normal(size=5).astype(np.float32)
+        found = view.nearest(query, 3, metric)
+        scores = brute_force(vectors.astype(float), query.astype(float), metric)
+        got = brute_force(actions.vectors(found.indices).astype(float), query.astype(float), metric)
+        np.testing.assert_allclose(got, np.sort(scores)[::-1][:3], rtol=1e-4, atol=1e-5)
+
+
+def test_standardised_actions_lie_near_the_bounds():
+    for kind in ("pair", "link", "route"):
+        env, view = view_of(kind)
+        scale = view.space.scale
+        for seed in range(5):
+            env.reset(seed=seed)
+            view.refresh()
+            vectors = view.actions().vectors(view.actions().list())
+            inside = (vectors >= scale.low - 0.5) & (vectors <= scale.high + 0.5)
+            assert inside.mean() > 0.99, kind
+
+
+def test_the_plan_says_what_and_why():
+    _, view = view_of("pair")
+    plan = view.actions().plan("cosine")
+    assert plan.search in ("listed", "product")
+    assert plan.reason
+
+
+def test_sampled_rows_are_declared_actions(rng):
+    for kind in ALL:
+        _, view = view_of(kind)
+        actions = view.actions()
+        listed = {tuple(p) for p in actions.parts(actions.list()).tolist()}
+        drawn = actions.parts(actions.sample(rng, 40))
+        assert {tuple(p) for p in drawn.tolist()} <= listed, kind
+
+
+def test_kinds_are_what_they_say():
+    assert PAIR["target"].different_from == "source"
+    assert ROUTE["way"].ends == "demand"
+    assert LED_ROUTE["gear"].choices == (0.0, 1.0)
+    assert TOOL["tool"].key == "tools"
