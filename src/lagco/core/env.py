@@ -150,11 +150,44 @@ class ContinuousEnv(gym.Env[Any, Any]):
             )
         known: dict[str, GraphView] = self.__dict__.setdefault("_converted_views", {})
         view = GraphView.from_networkx(graph)
+        before = known.get(name)
+        for rows, columns, declared, earlier in (
+            (
+                view.num_nodes,
+                view.nodes,
+                self._node_attributes,
+                None if before is None else before.nodes,
+            ),
+            (
+                view.num_edges,
+                view.edge_attributes,
+                self._edge_attributes,
+                None if before is None else before.edge_attributes,
+            ),
+        ):
+            if rows == 0:  # networkx cannot say which attributes the first edge will have
+                columns.update(_empty_columns(name, declared, earlier))
         if name in known and known[name].directed == view.directed:
             known[name].update_from(view)
         else:
             known[name] = view
         return known[name]
+
+
+def _empty_columns(
+    view: str, declared: Attributes, earlier: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Columns without rows, as the view had before or as they are declared."""
+    if earlier:
+        return {n: c[:0] if isinstance(c, np.ndarray) else [] for n, c in earlier.items()}
+    found: dict[str, Any] = {}
+    for name, value in declared.items():
+        if isinstance(value, Attribute):
+            if value.on(view):
+                found[name] = np.zeros(0 if value.size == 1 else (0, value.size))
+        elif name == view:
+            found.update(_empty_columns(view, value, None))
+    return found
 
 
 def draw_valid_action(env: ContinuousEnv, rng: np.random.Generator) -> Any:

@@ -24,7 +24,7 @@ Column: TypeAlias = "Array | list[Any]"
 Rows: TypeAlias = "int | Array | slice | None"
 
 _JOURNAL_LIMIT = 4096
-_NODE, _EDGE, _STRUCTURE = range(3)
+NODE, EDGE, STRUCTURE = range(3)
 
 
 @dataclass(frozen=True)
@@ -151,18 +151,18 @@ class GraphView:
 
     def touch_node(self, name: str, rows: Rows = None) -> None:
         """Note that these rows of a node attribute were written in place; None means all."""
-        self._note(_NODE, name, rows)
+        self._note(NODE, name, rows)
 
     def touch_edge(self, name: str, rows: Rows = None) -> None:
         """Note that these rows of an edge attribute were written in place; None means all."""
-        self._note(_EDGE, name, rows)
+        self._note(EDGE, name, rows)
 
     def touch_all(self) -> None:
         """Note that every attribute may have changed, as after a reset."""
         for name in self.nodes:
-            self._note(_NODE, name, None)
+            self._note(NODE, name, None)
         for name in self.edge_attributes:
-            self._note(_EDGE, name, None)
+            self._note(EDGE, name, None)
 
     def replace(
         self,
@@ -175,7 +175,7 @@ class GraphView:
     ) -> None:
         """Give the view other nodes and edges, with all their attributes."""
         self._assign(num_nodes, edges, nodes or {}, edge_attributes or {}, labels)
-        self._note(_STRUCTURE, "", None)
+        self._note(STRUCTURE, "", None)
 
     def update_from(self, other: GraphView) -> None:
         """Become equal to `other`, noting just the rows that differ."""
@@ -219,15 +219,22 @@ class GraphView:
         structure = False
         touched: tuple[dict[str, list[Rows]], dict[str, list[Rows]]] = ({}, {})
         for kind, name, rows in self._journal[clock - self._base :]:
-            if kind == _STRUCTURE:
+            if kind == STRUCTURE:
                 structure = True
             else:
                 touched[kind].setdefault(name, []).append(rows)
         return Changes(
             structure,
-            {name: _merge_rows(rows, self.num_nodes) for name, rows in touched[_NODE].items()},
-            {name: _merge_rows(rows, self.num_edges) for name, rows in touched[_EDGE].items()},
+            {name: _merge_rows(rows, self.num_nodes) for name, rows in touched[NODE].items()},
+            {name: _merge_rows(rows, self.num_edges) for name, rows in touched[EDGE].items()},
         )
+
+    def notes_since(self, clock: int) -> list[tuple[int, str, Rows]] | None:
+        """The notes themselves, oldest first, for readers in a hurry: (kind, attribute, rows).
+
+        Kinds are `NODE`, `EDGE` and `STRUCTURE`. None where the journal does not reach back so far.
+        """
+        return None if clock < self._base else self._journal[clock - self._base :]
 
     def select_nodes(self, spec: Mapping[str, Any] | None) -> Array:
         """Indices of the nodes that meet `spec`: attribute = value, or a predicate on its array."""

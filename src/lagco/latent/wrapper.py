@@ -43,6 +43,7 @@ class LatentEnv(gym.Wrapper[Array, Array, Any, Any]):
         if not isinstance(problem, ContinuousEnv):
             raise SpecError(f"{type(problem).__name__} is not a lagco.ContinuousEnv")
         self._decoder = decoder
+        problem.reset(seed=0)  # many environments have no graph before
         self._view = space.view(problem)
         self._rng = np.random.default_rng(0)
         self.action_space = gym.spaces.Box(space.scale.low, space.scale.high, dtype=np.float32)

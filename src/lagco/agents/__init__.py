@@ -1,0 +1,1 @@
+"""Agents: the batched vector environment and one module per method."""

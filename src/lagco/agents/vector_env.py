@@ -1,0 +1,260 @@
+"""Many problems stepped together, as Stable-Baselines3 wants them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from stable_baselines3.common.vec_env import VecEnv
+
+from lagco.core.problem import Problem
+from lagco.errors import SpecError
+from lagco.instances import Instance
+
+Array: TypeAlias = npt.NDArray[Any]
+
+ROTATIONS = ("episode", "paper")
+#: `paper`: all environments change to the same random instance every so many episodes
+_PAPER_INTERVAL = 100
+
+
+class InstanceDeck:
+    """Which training instance comes next.
+
+    ``episode``: every episode takes the next one, shuffled without replacement. ``paper``: one for
+    all, drawn at random every 100 episodes.
+    """
+
+    def __init__(self, count: int, rotation: str, rng: np.random.Generator) -> None:
+        self._count = count
+        self._rotation = rotation
+        self._rng = rng
+        self._pile: list[int] = []
+        self._drawn = 0
+
+    def draw(self) -> int:
+        """Number of the instance for the next episode."""
+        if self._rotation == "paper":
+            if self._drawn % _PAPER_INTERVAL == 0:
+                self._pile = [int(self._rng.integers(self._count))]
+            self._drawn += 1
+            return self._pile[0]
+        if not self._pile:
+            self._pile = self._rng.permutation(self._count).tolist()
+        self._drawn += 1
+        return self._pile.pop()
+
+    def state(self) -> dict[str, Any]:
+        """Plain values from which :meth:`restore` goes on."""
+        state = self._rng.bit_generator.state
+        return {"pile": list(self._pile), "drawn": self._drawn, "rng": state}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a :meth:`state`."""
+        self._pile = [int(i) for i in state["pile"]]
+        self._drawn = int(state["drawn"])
+        self._rng.bit_generator.state = state["rng"]
+
+
+class ProblemVecEnv(VecEnv):
+    """N problems, each on an instance of its own, reset on their own when an episode ends.
+
+    Subclasses say what an observation is and which raw action an agent's action means.
+
+    Args:
+        problem: the problem class.
+        instances: training instances.
+        envs: number of problems N.
+        seed: of instance order, episodes and decoding.
+        features: feature set.
+        rotation: see :class:`InstanceDeck`.
+        stop_at_best: end episodes at the sweeps' best value.
+
+    Attributes:
+        finished: one record per finished episode since :meth:`take_finished` was called.
+    """
+
+    def __init__(
+        self,
+        problem: type[Problem],
+        instances: Sequence[Instance],
+        *,
+        envs: int = 8,
+        seed: int = 0,
+        features: str = "full",
+        rotation: str = "episode",
+        stop_at_best: bool = True,
+    ) -> None:
+        if not len(instances):
+            raise SpecError("there is no training instance")
+        if envs < 1:
+            raise SpecError(f"envs={envs}: run at least one environment")
+        self.instances = list(instances)
+        self._deck = InstanceDeck(len(instances), rotation, np.random.default_rng([seed, 0]))
+        self._rngs = [np.random.default_rng([seed, 1, i]) for i in range(envs)]
+        self.problems = [
+            problem(
+                self.instances[i % len(instances)], features=features, stop_at_best=stop_at_best
+            )
+            for i in range(envs)
+        ]
+        self._episodes: list[dict[str, Any]] = [{} for _ in range(envs)]
+        self._returns = np.zeros(envs)
+        self.finished: list[dict[str, Any]] = []
+        self._actions: Any = None
+        self.num_envs = envs
+        observation_space, action_space = self._spaces()
+        super().__init__(envs, observation_space, action_space)
+        self._observations = np.zeros((envs, *observation_space.shape), np.float32)  # type: ignore[misc]
+
+    # -- what a method says
+
+    @abstractmethod
+    def _spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
+        """Observation and action space."""
+
+    @abstractmethod
+    def _observe(self, index: int, out: Array) -> None:
+        """Write the observation of problem `index`."""
+
+    @abstractmethod
+    def _raw_action(self, index: int, action: Any) -> Any:
+        """The raw action that the agent's `action` means for problem `index`."""
+
+    # -- the interface of Stable-Baselines3
+
+    def reset(self) -> Array:
+        """Begin an episode everywhere."""
+        for index in range(self.num_envs):
+            self._begin(index)
+            self._observe(index, self._observations[index])
+        return self._observations.copy()
+
+    def step_async(self, actions: Array) -> None:
+        """Keep the actions for :meth:`step_wait`."""
+        self._actions = actions
+
+    def step_wait(self) -> Any:
+        """Step every problem; one that ended starts anew and reports its last observation."""
+        count = self.num_envs
+        rewards = np.zeros(count, dtype=np.float32)
+        dones = np.zeros(count, dtype=bool)
+        infos: list[dict[str, Any]] = []
+        for index, problem in enumerate(self.problems):
+            raw = self._raw_action(index, self._actions[index])
+            _, reward, terminated, truncated, info = problem.step(raw)
+            self._episodes[index]["actions"].append(raw)
+            rewards[index] = reward
+            self._returns[index] += reward
+            self._observe(index, self._observations[index])
+            if terminated or truncated:
+                dones[index] = True
+                info = self._end(index, info, truncated and not terminated)
+            infos.append(info)
+        return self._observations.copy(), rewards, dones, infos
+
+    def _end(self, index: int, info: dict[str, Any], cut: bool) -> dict[str, Any]:
+        episode = self._episodes[index]
+        length = len(episode["actions"])
+        record = {
+            "instance": episode["instance"],
+            "score": info["score"],
+            "score_best": info["score_best"],
+            "objective": info["objective"],
+            "return": float(self._returns[index]),
+            "length": length,
+        }
+        self.finished.append(record)
+        info = {
+            **info,
+            "terminal_observation": self._observations[index].copy(),
+            "TimeLimit.truncated": cut,
+            "episode": {"r": float(self._returns[index]), "l": length, "t": 0.0},
+        }
+        self._begin(index)
+        self._observe(index, self._observations[index])
+        return info
+
+    def take_finished(self) -> list[dict[str, Any]]:
+        """The episodes finished since the last call."""
+        finished, self.finished = self.finished, []
+        return finished
+
+    def _begin(self, index: int) -> None:
+        number = self._deck.draw()
+        seed = int(self._rngs[index].integers(2**31))
+        self._start(index, number, seed)
+
+    def _start(self, index: int, number: int, seed: int) -> None:
+        problem, instance = self.problems[index], self.instances[number]
+        options = None if problem.instance is instance else {"instance": instance}
+        problem.reset(seed=seed, options=options)
+        self._episodes[index] = {"instance": number, "seed": seed, "actions": []}
+        self._returns[index] = 0.0
+
+    # -- checkpoints
+
+    def state(self) -> dict[str, Any]:
+        """Plain values from which :meth:`restore` goes on: episodes are replayed from them."""
+        return {
+            "deck": self._deck.state(),
+            "rngs": [rng.bit_generator.state for rng in self._rngs],
+            "episodes": [
+                {**e, "actions": [np.asarray(a).tolist() for a in e["actions"]]}
+                for e in self._episodes
+            ],
+            "finished": list(self.finished),
+        }
+
+    def restore(self, state: dict[str, Any]) -> Array:
+        """Go on from a :meth:`state`; returns the observations there."""
+        for index, episode in enumerate(state["episodes"]):
+            self._start(index, int(episode["instance"]), int(episode["seed"]))
+            self._observe(index, self._observations[index])
+            for action in episode["actions"]:
+                raw = np.asarray(action) if isinstance(action, list) else int(action)
+                _, reward, *_ = self.problems[index].step(raw)
+                self._returns[index] += reward
+                self._episodes[index]["actions"].append(raw)
+            self._observe(index, self._observations[index])
+        self._deck.restore(state["deck"])
+        for rng, saved in zip(self._rngs, state["rngs"], strict=True):
+            rng.bit_generator.state = saved
+        self.finished = list(state["finished"])
+        return self._observations.copy()
+
+    # -- the rest of the interface
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+    def _chosen(self, indices: Any) -> list[Problem]:
+        if indices is None:
+            return self.problems
+        return [self.problems[i] for i in ([indices] if isinstance(indices, int) else indices)]
+
+    def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+        """Attribute of every problem."""
+        return [getattr(problem, attr_name) for problem in self._chosen(indices)]
+
+    def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+        """Set an attribute of every problem."""
+        for problem in self._chosen(indices):
+            setattr(problem, attr_name, value)
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """Call a method of every problem."""
+        return [
+            getattr(problem, method_name)(*method_args, **method_kwargs)
+            for problem in self._chosen(indices)
+        ]
+
+    def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+        """None is wrapped."""
+        return [False for _ in self._chosen(indices)]

@@ -1,0 +1,236 @@
+"""The compiled encoder of one view: weights folded for inference, and its state per graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.core.graph import GraphView
+from lagco.embedding.config import EncoderConfig
+from lagco.embedding.features import ViewFeatures
+from lagco.embedding.kernels import edge_hidden, edge_matrices, first_layer, sage_layer
+from lagco.embedding.layout import ViewLayout
+from lagco.embedding.messages import build_messages
+
+Array: TypeAlias = npt.NDArray[Any]
+
+#: Edge matrices of one graph may take this many bytes; beyond it messages are summed first.
+MATRIX_BYTES = 256 * 2**20
+#: Contributions per attribute may take this many bytes; beyond it all attributes share one.
+PARTS_BYTES = 256 * 2**20
+
+
+@dataclass(frozen=True)
+class SageWeights:
+    """A SAGE layer.
+
+    Attributes:
+        w: (in, 2 out) for the neighbours' mean and for the node itself.
+        bias: (out,)
+    """
+
+    w: Array
+    bias: Array
+
+
+@dataclass(frozen=True)
+class FoldedWeights:
+    """Weights with input scales and batch norms multiplied in.
+
+    Attributes:
+        edge_w: (d_m, k) and `edge_b` (k,): first layer of the edge network.
+        w: (k + 1, d_v, out): its second layer, the bias last.
+        root: (d_v, out)
+        bias: (out,)
+        layers: the SAGE layers that follow.
+        slope: of the activation below 0.
+        normalise: whether embeddings have length 1.
+    """
+
+    edge_w: Array
+    edge_b: Array
+    w: Array
+    root: Array
+    bias: Array
+    layers: tuple[SageWeights, ...]
+    slope: np.float32
+    normalise: bool
+
+
+def fold_weights(config: EncoderConfig, weights: Mapping[str, Array]) -> FoldedWeights | None:
+    """Fold the weights of an NNConv (sum) followed by SAGE layers; None for any other stack."""
+    layers = config.layers
+    if len(layers) < 2 or layers[0] != "nnconv" or any(kind != "sage" for kind in layers[1:]):
+        return None
+    if config.aggregation != "add":
+        return None
+    get = {name: array.astype(np.float64) for name, array in weights.items()}
+    scale, shift = get["edge_scale"], get["edge_shift"]
+    edge_w = get["layers.0.nn.0.weight"].T * scale[:, None]
+    edge_b = get["layers.0.nn.0.bias"] - shift @ edge_w
+    node_scale = get["node_scale"]
+    d, out, k = len(node_scale), config.hidden_channels, config.edge_channels
+    w = np.concatenate([get["layers.0.nn.2.weight"].T, get["layers.0.nn.2.bias"][None]]).reshape(
+        k + 1, d, out
+    )
+    factor, offset = _batch_norm(config, get, 0, out)
+    w = w * node_scale[None, :, None] * factor
+    root = get["layers.0.lin.weight"].T * node_scale[:, None] * factor
+    bias = get["layers.0.bias"] * factor + offset
+    sages = []
+    for index in range(1, len(layers)):
+        left, right = get[f"layers.{index}.lin_l.weight"].T, get[f"layers.{index}.lin_r.weight"].T
+        both = np.concatenate([left, right], axis=1)
+        b = get[f"layers.{index}.lin_l.bias"]
+        if index < len(layers) - 1:
+            factor, offset = _batch_norm(config, get, index, len(b))
+            both, b = both * np.tile(factor, 2), b * factor + offset
+        sages.append(SageWeights(_float32(both), _float32(b)))
+    slope = {"relu": 0.0, "leaky_relu": 0.01, "none": 1.0}[config.activation]
+    return FoldedWeights(
+        edge_w=_float32(edge_w),
+        edge_b=_float32(edge_b),
+        w=_float32(w),
+        root=_float32(root),
+        bias=_float32(bias),
+        layers=tuple(sages),
+        slope=np.float32(slope),
+        normalise=config.normalise,
+    )
+
+
+def _batch_norm(
+    config: EncoderConfig, get: Mapping[str, Array], index: int, width: int
+) -> tuple[Array, Array]:
+    """x -> x * factor + offset"""
+    if not config.batch_norm:
+        return np.ones(width), np.zeros(width)
+    name = f"norms.{index}"
+    factor = get[f"{name}.weight"] / np.sqrt(get[f"{name}.running_var"] + 1e-5)
+    return factor, get[f"{name}.bias"] - get[f"{name}.running_mean"] * factor
+
+
+def _float32(array: Array) -> Array:
+    return np.ascontiguousarray(array, dtype=np.float32)
+
+
+class CompiledView:
+    """Embeddings of one view, updated where its features changed.
+
+    Call :meth:`rebuild` for a new graph, then :meth:`update` whenever features were synchronised.
+
+    What is kept per graph: the edge network's hidden layer, its matrices for the columns that can
+    change (as long as they fit in :data:`MATRIX_BYTES`; beyond that the messages are summed before
+    the multiplication, so that memory stays linear in nodes and edges), and the contribution of
+    every attribute to the first layer, all static ones together.
+
+    Attributes:
+        z: (n, p) the embeddings; the array is reused.
+    """
+
+    def __init__(self, weights: FoldedWeights, layout: ViewLayout) -> None:
+        self._weights = weights
+        self._layout = layout
+        self.z = np.zeros((0, len(weights.layers[-1].bias)), dtype=np.float32)
+
+    def rebuild(self, view: GraphView, features: ViewFeatures) -> None:
+        """Take over another graph whose features were just read."""
+        weights, layout = self._weights, self._layout
+        n = view.num_nodes
+        self._features = features
+        messages = build_messages(view, layout)
+        self._edge_rows = messages.edge_rows
+        self._ends = (np.ascontiguousarray(view.edges[0]), np.ascontiguousarray(view.edges[1]))
+        self._messages = (messages.first, messages.source, messages.row)
+        nodes = features.nodes
+        k, d, out = weights.w.shape
+        groups = len(nodes.counts)
+        columns: list[list[int]] = [[] for _ in range(groups)]
+        for entry in layout.nodes:
+            columns[nodes.group_of[entry.name]] += range(entry.start, entry.stop)
+        if layout.nodes.constant:
+            columns[0].append(0)
+        self._shared = groups * n * out * 4 > PARTS_BYTES and groups > 1
+        if self._shared:
+            columns, groups = [sorted(c for part in columns for c in part)], 1
+        self._group_first = np.cumsum([0, *(len(part) for part in columns)]).astype(np.int32)
+        self._group_columns = np.array([c for part in columns for c in part], dtype=np.int32)
+        moving = [c for part in columns[1:] for c in part]
+        if len(moving) * messages.num_rows * out * 4 > MATRIX_BYTES:
+            moving = []
+        self._kept = np.array(moving, dtype=np.int64)
+        self._slot = np.full(d, -1, dtype=np.int32)
+        self._slot[self._kept] = np.arange(len(moving))
+        self._hidden = np.zeros((messages.num_rows, k - 1), dtype=np.float32)
+        self._matrices = np.zeros((len(moving), messages.num_rows, out), dtype=np.float32)
+        self._parts = np.zeros((groups, n, out), dtype=np.float32)
+        self._outputs = [np.zeros((n, out), dtype=np.float32)]
+        self._sent = []
+        for layer in weights.layers:
+            self._sent.append(np.zeros((n, layer.w.shape[1]), dtype=np.float32))
+            self._outputs.append(np.zeros((n, len(layer.bias)), dtype=np.float32))
+        self.z = self._outputs[-1]
+        self._stamp = np.zeros((2, n), dtype=np.int64)
+        self._clock = np.zeros(1, dtype=np.int64)
+        self._scratch = np.zeros(n, dtype=np.int32)
+        self._affected = [np.zeros(n, dtype=np.int32) for _ in range(len(weights.layers) + 1)]
+        self._total = np.zeros(k, dtype=np.float32)
+        self.update()
+
+    def update(self) -> None:
+        """Recompute what depends on the features noted as changed, and clear the notes."""
+        weights, features = self._weights, self._features
+        nodes, edges = features.nodes, features.edges
+        edge_count = int(edges.counts[0])
+        changed_edges = edges.changed[0]
+        if edge_count:
+            self._evaluate_edges(changed_edges, edge_count)
+        dirty, changed, counts = nodes.dirty, nodes.changed, nodes.counts
+        if self._shared:
+            dirty, changed, counts = _merged(nodes)
+        number = first_layer(
+            nodes.columns, dirty, changed, counts, changed_edges, edge_count, edges.dirty[0],
+            *self._ends, *self._messages, self._hidden, self._matrices, self._slot,
+            self._group_first, self._group_columns, weights.w, weights.root, weights.bias,
+            weights.slope, self._parts, self._outputs[0], self._stamp, self._clock,
+            self._scratch, self._affected[0], self._total,
+        )  # fmt: skip
+        edges.counts[0] = 0
+        if number == 0:
+            return
+        first, source, _ = self._messages
+        last = len(weights.layers) - 1
+        for index, layer in enumerate(weights.layers):
+            number = sage_layer(
+                self._outputs[index], self._affected[index], number, first, source, layer.w,
+                layer.bias, index == last, weights.normalise, weights.slope, self._sent[index],
+                self._outputs[index + 1], self._stamp, self._clock, self._affected[index + 1],
+            )  # fmt: skip
+
+    def _evaluate_edges(self, changed: Array, count: int) -> None:
+        weights, layout = self._weights, self._layout
+        if layout.edges.constant:
+            count = min(count, 1)  # they all share their rows
+        edge_hidden(
+            changed, count, self._edge_rows, self._features.edges.columns, layout.directed,
+            layout.edges.constant, weights.edge_w, weights.edge_b, self._hidden,
+        )  # fmt: skip
+        if len(self._kept):
+            edge_matrices(
+                changed, count, self._edge_rows, 1 + int(layout.directed), self._hidden,
+                weights.w, self._kept, self._matrices,
+            )  # fmt: skip
+
+
+def _merged(nodes: Any) -> tuple[Array, Array, Array]:
+    """The changes of all groups as one."""
+    rows = np.unique(
+        np.concatenate([nodes.changed[g, :c] for g, c in enumerate(nodes.counts.tolist())])
+    ).astype(np.int32)
+    nodes.clear()
+    dirty = np.zeros((1, nodes.dirty.shape[1]), dtype=np.uint8)
+    return dirty, rows[None], np.array([len(rows)], dtype=np.int64)

@@ -1,0 +1,278 @@
+"""From the values of an attribute to numbers, one fixed-width row per node or edge."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.core.graph import Column
+from lagco.core.spec import Attribute
+from lagco.embedding import text
+from lagco.embedding.norms import apply_norm, is_per_row
+from lagco.embedding.reduction import Reduction, fit_reduction
+from lagco.errors import SpecError
+
+Array: TypeAlias = npt.NDArray[Any]
+
+_MEMO_LIMIT = 100_000
+_LISTS = (list, tuple, set, frozenset)
+
+
+@dataclass
+class AttributeReader:
+    """Reads one attribute of one view.
+
+    A list, tuple or set as a value is list-valued: its elements are extracted one by one and
+    combined by the attribute's pooling; an empty one gives zeros. Anything else is one element.
+
+    Attributes:
+        owner: view and attribute, for messages.
+        attribute: the declaration.
+        width: numbers per row.
+        reduction: of extracted vectors, where there is one.
+    """
+
+    owner: str
+    attribute: Attribute
+    width: int
+    reduction: Reduction | None = None
+
+    def __post_init__(self) -> None:
+        attribute = self.attribute
+        self._codes: dict[Hashable, int] | None = None
+        if attribute.categories is not None:
+            values = attribute.categories
+            listed = range(values) if isinstance(values, int) else values
+            self._codes = {value: code for code, value in enumerate(listed)}
+        self._memo: dict[Hashable, Array] = {}
+        self._onehot = attribute.type == "categorical" or attribute.extractor == "onehot"
+        self._extracts = self._onehot or attribute.extractor is not None
+        #: whether values are single numbers that go into the matrix as they are
+        self.plain = not self._extracts and attribute.norm is None and self.width == 1
+        self.per_row = is_per_row(attribute.norm, self.width)
+
+    def block(self, column: Column) -> Array:
+        """All rows, normed over the graph: float32 (k, width)."""
+        return apply_norm(self.attribute.norm, self.raw(column))
+
+    def rows(self, column: Column, rows: Array) -> Array:
+        """Some rows (len(rows), width) of an attribute that is `per_row`."""
+        if isinstance(column, np.ndarray):
+            return self.block(column[rows])
+        return self.block([column[row] for row in rows])
+
+    def raw(self, column: Column) -> Array:
+        """All rows before the norm: (k, width)."""
+        if not self._extracts:
+            return self._numbers(column)
+        if isinstance(column, np.ndarray) and column.ndim == 1 and self._onehot:
+            return self._onehot_array(column)
+        values = list(column)
+        if self.attribute.extractor == "bert":  # one batch for all texts not seen before
+            self._learn_texts(element for value in values for element in self._elements(value))
+        block = np.zeros((len(values), self.width), dtype=np.float32)
+        for row, value in enumerate(values):
+            if isinstance(value, _LISTS):
+                vectors = [self._vector(element) for element in self._elements(value)]
+                if vectors:
+                    block[row] = self._pooled(np.stack(vectors))
+            else:
+                block[row] = self._vector(value)
+        return block
+
+    # -- numbers
+
+    def _numbers(self, column: Column) -> Array:
+        size = self.attribute.size
+        if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
+            block = column.reshape(len(column), -1 if column.size else size)
+            if block.shape[1] != size:
+                raise SpecError(
+                    f"{self.owner}: rows hold {block.shape[1]} numbers, the declaration says "
+                    f"size={size}"
+                )
+            return block
+        block = np.zeros((len(column), size))
+        for row, value in enumerate(column):
+            try:
+                numbers = np.asarray(
+                    list(value) if isinstance(value, set | frozenset) else value, dtype=np.float64
+                )
+            except (TypeError, ValueError):
+                raise SpecError(
+                    f"{self.owner}: row {row} is {value!r}, which is no number; declare an "
+                    "extractor: 'onehot', 'bert' or a callable"
+                ) from None
+            if numbers.shape == (size,) or numbers.ndim == 0:
+                block[row] = numbers
+            elif numbers.size:
+                block[row] = self._pooled(numbers.reshape(-1, size))
+        return block
+
+    # -- one-hot
+
+    def _onehot_array(self, column: Array) -> Array:
+        assert self._codes is not None
+        block = np.zeros((len(column), self.width), dtype=np.float32)
+        if isinstance(self.attribute.categories, int) and column.dtype.kind in "biu":
+            codes = column.astype(np.int64)
+            outside = np.flatnonzero((codes < 0) | (codes >= self.width))
+            if outside.size:
+                raise self._unknown(column[outside[0]].item())
+        else:
+            codes = np.fromiter((self._code(v) for v in column.tolist()), np.int64, len(column))
+        block[np.arange(len(column)), codes] = 1.0
+        return block
+
+    def _code(self, value: Any) -> int:
+        assert self._codes is not None
+        code = self._codes.get(value)
+        if code is None:
+            raise self._unknown(value)
+        return code
+
+    def _unknown(self, value: Any) -> SpecError:
+        return SpecError(
+            f"{self.owner}: {value!r} is none of the declared categories "
+            f"({_shortened(self._codes or ())})"
+        )
+
+    # -- elements
+
+    def _elements(self, value: Any) -> Iterable[Any]:
+        if isinstance(value, set | frozenset):  # the order of a set differs between processes
+            return sorted(value, key=repr)
+        return value if isinstance(value, _LISTS) else (value,)
+
+    def _vector(self, element: Any) -> Array:
+        try:
+            known = self._memo.get(element)
+        except TypeError:  # not hashable
+            return self._extracted(element)
+        if known is None:
+            known = self._extracted(element)
+            if len(self._memo) >= _MEMO_LIMIT:
+                self._memo.clear()
+            self._memo[element] = known
+        return known
+
+    def _extracted(self, element: Any) -> Array:
+        if self._onehot:
+            flags = np.zeros(self.width, dtype=np.float32)
+            flags[self._code(element)] = 1.0
+            return flags
+        vector: Array = full_vectors(self.owner, self.attribute, [element])
+        if self.reduction is not None:
+            if vector.shape[1] != len(self.reduction.mean):
+                self._wrong_width(vector.shape[1], len(self.reduction.mean))
+            vector = self.reduction(vector)
+        if vector.shape[1] != self.width:
+            self._wrong_width(vector.shape[1], self.width)
+        return np.asarray(vector[0], dtype=np.float32)
+
+    def _learn_texts(self, elements: Iterable[Any]) -> None:
+        new = list(dict.fromkeys(e for e in elements if e not in self._memo))
+        if not new:
+            return
+        vectors = full_vectors(self.owner, self.attribute, new)
+        if self.reduction is not None:
+            vectors = self.reduction(vectors)
+        if vectors.shape[1] != self.width:
+            self._wrong_width(vectors.shape[1], self.width)
+        self._memo.update(zip(new, vectors.astype(np.float32), strict=True))
+
+    def _pooled(self, vectors: Array) -> Array:
+        pooled = np.asarray(self.attribute.pooling(vectors), dtype=np.float32).reshape(-1)
+        if pooled.shape[0] != vectors.shape[1]:
+            raise SpecError(
+                f"{self.owner}: the pooling {self.attribute.pooling!r} gives {pooled.shape[0]} "
+                f"numbers for vectors of {vectors.shape[1]}; use Mean, Max, Min or Sum"
+            )
+        return pooled
+
+    def _wrong_width(self, seen: int, wanted: int) -> None:
+        raise SpecError(
+            f"{self.owner}: the extractor gives {seen} numbers, it gave {wanted} in training"
+        )
+
+
+def full_vectors(owner: str, attribute: Attribute, elements: Sequence[Any]) -> Array:
+    """Extract elements (k) to vectors (k, full), before any reduction."""
+    if attribute.extractor == "bert":
+        for element in elements:
+            if not isinstance(element, str):
+                raise SpecError(f"{owner}: 'bert' reads texts or lists of texts, got {element!r}")
+        return text.embed_texts(elements)
+    extractor = attribute.extractor
+    assert callable(extractor)
+    rows = [np.asarray(extractor(e), dtype=np.float32).reshape(-1) for e in elements]
+    widths = {len(row) for row in rows}
+    if len(widths) > 1:
+        raise SpecError(f"{owner}: the extractor gives vectors of the widths {sorted(widths)}")
+    return np.stack(rows)
+
+
+def fit_reader(
+    owner: str, attribute: Attribute, columns: Sequence[Column], text_width: int | None
+) -> AttributeReader:
+    """A reader for `attribute`, its width and reduction settled by the training `columns`.
+
+    Args:
+        owner: view and attribute, for messages.
+        attribute: the declaration.
+        columns: the attribute in every training state.
+        text_width: width of texts whose declaration does not say; None keeps all of it.
+    """
+    categorical = attribute.type == "categorical"
+    if categorical or attribute.extractor == "onehot":
+        if attribute.extractor not in (None, "onehot"):
+            raise SpecError(f"{owner}: a categorical attribute is one-hot; leave the extractor out")
+        if not attribute.num_categories:
+            raise SpecError(f"{owner}: extractor='onehot' needs categories=")
+        if attribute.size != 1:
+            raise SpecError(f"{owner}: size={attribute.size}; a one-hot attribute has one value")
+        return AttributeReader(owner, attribute, attribute.num_categories)
+    if attribute.extractor is None:
+        return AttributeReader(owner, attribute, attribute.size)
+    elements = _distinct(columns)
+    if not elements:
+        if attribute.extractor != "bert" or (attribute.reduce or text_width) is not None:
+            raise SpecError(
+                f"{owner}: no training state has a value, so its extractor's width is unknown"
+            )
+        return AttributeReader(owner, attribute, text.embed_texts([""]).shape[1])
+    vectors = full_vectors(owner, attribute, elements)
+    full = vectors.shape[1]
+    wanted = attribute.reduce
+    if wanted is None and attribute.extractor == "bert":
+        wanted = text_width
+    if wanted is None or wanted >= full:
+        return AttributeReader(owner, attribute, full)
+    return AttributeReader(owner, attribute, wanted, fit_reduction(vectors, wanted))
+
+
+def _distinct(columns: Sequence[Column]) -> list[Any]:
+    """Distinct elements over all columns; those that cannot be hashed count each time."""
+    known: dict[Any, Any] = {}
+    for column in columns:
+        for value in column:
+            listed = isinstance(value, _LISTS)
+            for element in (
+                sorted(value, key=repr)
+                if isinstance(value, set | frozenset)
+                else (value if listed else (value,))
+            ):
+                try:
+                    known.setdefault(element, element)
+                except TypeError:
+                    known[id(element)] = element
+    return list(known.values())
+
+
+def _shortened(codes: Mapping[Hashable, int] | tuple[()]) -> str:
+    shown = [repr(value) for value in list(codes)[:6]]
+    return ", ".join(shown) + (", …" if len(codes) > 6 else "")

@@ -1,0 +1,73 @@
+"""Text vectors on disk, one small file per text, found by the content's hash."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.files import sha256, write_atomically
+
+Array: TypeAlias = npt.NDArray[Any]
+
+_MAGIC = b"lagco-text-1\n"
+
+
+def cache_folder() -> Path:
+    """``$LAGCO_CACHE``, or the folder for caches of this platform."""
+    chosen = os.environ.get("LAGCO_CACHE")
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "lagco"
+    if sys.platform == "win32":
+        local = os.environ.get("LOCALAPPDATA")
+        return Path(local) / "lagco" if local else Path.home() / "AppData" / "Local" / "lagco"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lagco"
+
+
+class TextCache:
+    """Vectors of one model. What cannot be read is computed again.
+
+    A file holds a magic line, the SHA-256 of the rest, and float32 numbers.
+    """
+
+    def __init__(self, model: str) -> None:
+        self._folder = cache_folder() / "text" / sha256(model.encode())[:16]
+
+    def path(self, text: str) -> Path:
+        """File of a text."""
+        digest = sha256(text.encode("utf-8", "surrogatepass"))
+        return self._folder / digest[:2] / f"{digest}.vec"
+
+    def read(self, texts: Iterable[str]) -> dict[str, Array]:
+        """The vectors that are there and whole."""
+        found = {}
+        for text in texts:
+            try:
+                content = self.path(text).read_bytes()
+            except OSError:
+                continue
+            body = content[len(_MAGIC) + 32 :]
+            digest = content[len(_MAGIC) : len(_MAGIC) + 32]
+            whole = content.startswith(_MAGIC) and hashlib.sha256(body).digest() == digest
+            if whole and body and len(body) % 4 == 0:
+                vector = np.frombuffer(body, dtype="<f4").astype(np.float32)
+                if np.isfinite(vector).all():
+                    found[text] = vector
+        return found
+
+    def write(self, vectors: Mapping[str, Array]) -> None:
+        """Keep vectors; a folder that cannot be written to is no error."""
+        for text, vector in vectors.items():
+            body = np.ascontiguousarray(vector, dtype="<f4").tobytes()
+            try:
+                write_atomically(self.path(text), _MAGIC + hashlib.sha256(body).digest() + body)
+            except OSError:
+                return

@@ -1,0 +1,209 @@
+"""Encoding gives the same result however it is computed: compiled, batched, step by step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lagco.core.env import draw_valid_action
+from lagco.core.graph import GraphView
+from lagco.embedding import EncoderConfig, compiled, pretrain_on
+from tests.embedding.environments import BRIEF, CASES, PROBLEMS, Growing, brief_encoder, permuted
+
+CLOSE = 1e-5
+
+
+def trajectory(env, seed, steps):
+    """The views after each of some random valid steps."""
+    rng = np.random.default_rng(seed)
+    env.reset(seed=seed)
+    for _ in range(steps):
+        yield env.graph_views()
+        action = draw_valid_action(env, rng)
+        if action is None:
+            break
+        _, _, terminated, truncated, _ = env.step(action)
+        if terminated or truncated:
+            env.reset(seed=seed + 1)
+
+
+def check_along(encoder, views_of_each_state):
+    """Incremental = from scratch (bit by bit) = torch, at every state; returns the states' copies."""
+    stepwise, torch_stepwise = encoder.embedder(), encoder.embedder(compiled=False)
+    states, results = [], []
+    for views in views_of_each_state:
+        now = {name: z.copy() for name, z in stepwise(views).items()}
+        by_torch = torch_stepwise(views)
+        fresh = encoder.embedder()(views)
+        for name, z in now.items():
+            assert z.dtype == np.float32 and z.shape == (views[name].num_nodes, encoder.width)
+            assert np.array_equal(z, fresh[name])
+            assert np.abs(z - by_torch[name]).max(initial=0.0) < CLOSE
+            assert np.allclose(np.linalg.norm(z, axis=1), 1.0, atol=1e-4)
+        states.append({name: view.copy() for name, view in views.items()})
+        results.append(now)
+    for compiled_too in (True, False):
+        batch = encoder.embed_batch(states, compiled=compiled_too)
+        for one, other in zip(results, batch, strict=True):
+            for name in one:
+                assert np.abs(one[name] - other[name]).max(initial=0.0) < CLOSE
+    return states, results
+
+
+@pytest.mark.parametrize(("name", "features"), CASES)
+def test_problems(name, features):
+    encoder = brief_encoder(name, features)
+    assert all(encoder.embedder().compiled.values())
+    for seed in range(3):
+        env = PROBLEMS[name](PROBLEMS[name].generate(9 + 8 * seed, index=seed), features=features)
+        states, results = check_along(encoder, trajectory(env, seed, 20))
+        order = np.random.default_rng(seed).permutation(env.instance.size)
+        for views, z in list(zip(states, results, strict=True))[::5]:
+            turned = {key: permuted(view, order) for key, view in views.items()}
+            for key, value in encoder.embedder()(turned).items():
+                assert np.abs(value - z[key][order]).max() < CLOSE
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("attributes", [False, True])
+def test_growing_graphs(directed, attributes):
+    env = Growing(directed, attributes)
+    encoder = pretrain_on([env], training=BRIEF)
+    check_along(encoder, trajectory(Growing(directed, attributes), 5, 30))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        EncoderConfig(layers=("nnconv", "sage", "sage"), hidden_channels=20, out_channels=8),
+        EncoderConfig(activation="leaky_relu", batch_norm=False),
+        EncoderConfig(variational=True),
+        *(EncoderConfig(layers=(kind, kind)) for kind in ("gcn", "gat", "gin", "sage", "edgeconv")),
+        EncoderConfig(layers=("nnconv", "nnconv", "sage"), activation="none", aggregation="mean"),
+        EncoderConfig(layers=("nnconv",), aggregation="max"),
+    ],
+    ids=lambda c: "-".join(c.layers),
+)
+def test_other_stacks(config):
+    encoder = brief_encoder("tsp", "full", config)
+    runs_compiled = config.layers[0] == "nnconv" and set(config.layers[1:]) == {"sage"}
+    assert encoder.embedder().compiled == {"cities": runs_compiled}
+    check_along(encoder, trajectory(PROBLEMS["tsp"](size=12), 3, 6))
+
+
+def test_embeddings_need_not_have_length_one():
+    encoder = brief_encoder("tsp", "full", EncoderConfig(normalise=False))
+    views = PROBLEMS["tsp"](size=12).graph_views()
+    z = encoder.embedder()(views)["cities"]
+    wanted = encoder.embedder(compiled=False)(views)["cities"]
+    assert np.abs(z - wanted).max() < 1e-4 and np.linalg.norm(z, axis=1).std() > 1e-3
+
+
+@pytest.mark.parametrize(("name", "features"), [("tsp", "full"), ("min-vertex", "full")])
+@pytest.mark.parametrize("limit", ["MATRIX_BYTES", "PARTS_BYTES"])
+def test_graphs_beyond_the_memory_cap(monkeypatch, name, features, limit):
+    encoder = brief_encoder(name, features)
+    env = PROBLEMS[name](PROBLEMS[name].generate(15), features=features)
+    monkeypatch.setattr(compiled, limit, 0)
+    check_along(encoder, trajectory(env, 0, 12))
+
+
+def test_graphs_without_edges_and_single_nodes():
+    encoder = brief_encoder("tsp", "full")
+    for n in (1, 2, 7):
+        rng = np.random.default_rng(n)
+        nodes = {
+            "visited": rng.integers(2, size=n), "current": rng.integers(2, size=n),
+            "start": rng.integers(2, size=n), "position": rng.random((n, 2)),
+            "to_current": rng.random(n), "to_start": rng.random(n),
+        }  # fmt: skip
+        view = GraphView(
+            n, np.zeros((2, 0)), nodes=nodes, edge_attributes={"distance": np.zeros(0)}
+        )
+
+        def changing(view=view, n=n):
+            for _ in range(3):
+                yield {"cities": view}
+                view.set_node("visited", n - 1, 1 - view.nodes["visited"][n - 1])
+
+        check_along(encoder, changing())
+
+
+def test_loops_and_parallel_edges():
+    encoder = brief_encoder("max-cut", "paper")
+    view = GraphView(
+        4, [[0, 0, 1, 2, 1], [1, 1, 1, 3, 0]], nodes={"side": np.array([1, 0, 1, 0])},
+        edge_attributes={"weight": np.array([1.0, 2.0, 3.0, 4.0, 5.0])}, multigraph=True,
+    )  # fmt: skip
+    check_along(encoder, [{"graph": view}])
+
+
+def test_an_unchanged_view_is_not_computed_again():
+    encoder = brief_encoder("tsp", "full")
+    env = PROBLEMS["tsp"](size=12)
+    env.reset(seed=0)
+    embedder = encoder.embedder()
+    z = embedder(env.graph_views())["cities"]
+    z[:] = 7.0
+    assert (embedder(env.graph_views())["cities"] == 7.0).all()
+    env.reset(seed=1, options={"instance": PROBLEMS["tsp"].generate(9)})
+    assert embedder(env.graph_views())["cities"].shape == (9, 16)
+
+
+def test_a_value_that_is_not_finite_is_refused_and_forgotten():
+    from lagco.errors import SpecError
+
+    encoder = brief_encoder("tsp", "full")
+    env = PROBLEMS["tsp"](size=12)
+    env.reset(seed=0)
+    embedder = encoder.embedder()
+    good = embedder(env.graph_views())["cities"].copy()
+    view = env.graph_views()["cities"]
+    kept = view.nodes["to_start"][3]
+    view.set_node("to_start", 3, np.nan)
+    for make in (True, False):
+        other = encoder.embedder(compiled=make)
+        for one in (embedder, other):
+            with pytest.raises(SpecError, match="'to_start': row 3"):
+                one(env.graph_views())
+    view.set_node("to_start", 3, kept)
+    assert np.array_equal(embedder(env.graph_views())["cities"], good)
+
+
+def test_features_of_single_attributes_can_be_read():
+    encoder = brief_encoder("tsp", "full")
+    env = PROBLEMS["tsp"](size=12)
+    env.reset(seed=0)
+    embedder = encoder.embedder()
+    embedder(env.graph_views())
+    features = embedder.features("cities")
+    view = env.graph_views()["cities"]
+    assert np.array_equal(features.node_columns(["to_current"])[:, 0], view.nodes["to_current"])
+    assert np.array_equal(
+        features.edge_columns(["distance"])[:, 0], view.edge_attributes["distance"]
+    )
+    assert features.nodes.shape == (12, 7) and not features.nodes.flags.writeable
+    embedder(env.graph_views())  # reading made nothing read-only that is still written to
+    env.step(draw_valid_action(env, np.random.default_rng(0)))
+    embedder(env.graph_views())
+    assert np.array_equal(features.node_columns(["to_current"])[:, 0], view.nodes["to_current"])
+
+
+def test_a_graph_without_nodes():
+    encoder = brief_encoder("max-cut", "paper")
+    view = GraphView(0, np.zeros((2, 0)), nodes={"side": np.zeros(0)},
+                     edge_attributes={"weight": np.zeros(0)})  # fmt: skip
+    for compiled_too in (True, False):
+        z = encoder.embedder(compiled=compiled_too)({"graph": view})["graph"]
+        assert z.shape == (0, 16)
+
+
+def test_a_declaration_that_differs_is_refused():
+    from lagco.core.declaration import read_declaration
+    from lagco.errors import SpecError
+
+    encoder = brief_encoder("tsp", "full")
+    full, paper = (PROBLEMS["tsp"](size=12, features=features) for features in ("full", "paper"))
+    encoder.embedder(read_declaration(full, full.graph_views()))
+    with pytest.raises(SpecError, match="'cities', nodes: the encoder was trained with the attr"):
+        encoder.embedder(read_declaration(paper, paper.graph_views()))

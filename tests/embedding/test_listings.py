@@ -1,0 +1,63 @@
+"""The paper's two listings through pre-training and embedding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lagco.core.declaration import read_declaration
+from lagco.core.env import draw_valid_action
+from lagco.embedding import Encoder, PretrainConfig, pretrain_on, text_encoder, use_text_encoder
+from lagco.errors import SpecError
+from tests.embedding.listings import (
+    CyberPathExt,
+    TrafficEngineeringExt,
+    fake_sentence_encoder,
+)
+from tests.embedding.test_equivalence import check_along, trajectory
+
+TRAINING = PretrainConfig(max_steps=30, states=80, evaluate_every=10)
+
+
+def test_cyber_path(tmp_path):
+    with text_encoder(fake_sentence_encoder, "hashed words"):
+        encoder = pretrain_on([CyberPathExt(seed=s) for s in range(3)], training=TRAINING)
+        layout = encoder.layout["attack_G"]
+        assert layout.directed and layout.nodes["vulns"].width == 6
+        env = CyberPathExt(hosts=12, seed=9)
+        states, results = check_along(encoder, trajectory(env, 0, 30))
+        sizes = {len(z["attack_G"]) for z in results}
+        assert min(sizes) == 3 and max(sizes) > 8  # hosts were discovered
+        encoder.save(tmp_path)
+        loaded = Encoder.load(tmp_path)
+        z = loaded.embedder()(states[-1])["attack_G"]
+        assert np.array_equal(z, encoder.embedder()(states[-1])["attack_G"])
+        assert encoder.embedder().features  # the reduction was stored, not fitted again
+    with pytest.raises(SpecError, match="trained on texts embedded by 'hashed words'"):
+        loaded.embedder()
+    use_text_encoder(None)
+
+
+def test_traffic_engineering():
+    encoder = pretrain_on([TrafficEngineeringExt(seed=s) for s in range(3)], training=TRAINING)
+    assert set(encoder.views) == {"comm_G", "traffic_G"}
+    assert encoder.layout["comm_G"].nodes.constant
+    assert [a.name for a in encoder.layout["comm_G"].edges] == ["utilisation", "capacity"]
+    assert [a.name for a in encoder.layout["traffic_G"].edges] == ["volume"]
+    env = TrafficEngineeringExt(nodes=9, seed=5)
+    check_along(encoder, trajectory(env, 0, 25))
+    embedder = encoder.embedder()
+    embedder(env.graph_views())
+    outgoing = embedder.features("traffic_G").node_columns(["outgoing_traffic"])
+    assert outgoing.min() == 0.0 and outgoing.max() == 1.0
+    encoder.bind(read_declaration(env, env.graph_views()))
+
+
+def test_random_actions_are_valid():
+    for env in (CyberPathExt(), TrafficEngineeringExt()):
+        rng = np.random.default_rng(0)
+        env.reset(seed=0)
+        for _ in range(10):
+            action = draw_valid_action(env, rng)
+            assert env.is_valid_action(action)
+            env.step(action)
