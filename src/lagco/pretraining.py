@@ -80,7 +80,7 @@ def embed(
         plot: picture to write: the action space of the first instance in two dimensions (UMAP).
         features: feature set.
         instances: how many to measure.
-        seed: of the states, which are half-way through random episodes.
+        seed: of the states, which are a quarter into random episodes.
 
     Returns:
         ``cmp`` (cmp@3, cmp@5 and cmp@10, averaged over instances), ``actions`` (mean number).
@@ -138,10 +138,10 @@ def draw_space(vectors: Any, title: str, path: str | Path, seed: int = 0) -> Non
 def _sampled_actions(
     space: LatentSpace, env: Problem, seed: int, number: int
 ) -> tuple[Any, Any, int]:
-    """Vectors and raw actions of a state half-way through a random episode, and how many."""
+    """Vectors and raw actions of a state a quarter into a random episode, and how many."""
     rng = np.random.default_rng([seed, number, 7])
     env.reset(seed=int(rng.integers(2**31)))
-    for _ in range(env.episode_length // 2):
+    for _ in range(env.episode_length // 4):
         *_, terminated, truncated, _ = env.step(env.sample_valid_action(rng))
         if terminated or truncated:
             env.reset(seed=int(rng.integers(2**31)))

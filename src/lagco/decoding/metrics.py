@@ -108,7 +108,7 @@ def score_table(
 def costs(linear: Floats, norms: Floats, metric: str) -> Floats:
     """What the search minimises."""
     if metric == "cosine":
-        return kernels().cosine_costs(linear, norms)  # type: ignore[no-any-return]
+        return kernels().cosine_costs(linear, norms)
     return linear
 
 
@@ -118,7 +118,7 @@ def scores(linear: Floats, norms: Floats, metric: str, query_square: float) -> F
         return linear.copy()
     if metric == "inner":
         return -linear
-    return kernels().cosines(linear, norms, math.sqrt(query_square))  # type: ignore[no-any-return]
+    return kernels().cosines(linear, norms, math.sqrt(query_square))
 
 
 def neighbours(batch: Batch, metric: str, query_square: float) -> Neighbours:

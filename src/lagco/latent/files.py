@@ -40,6 +40,9 @@ def save_space(space: LatentSpace, folder: str | Path) -> None:
     }
     if scale.projection is not None:
         tensors["projection"] = scale.projection
+    if space.observation_mean is not None and space.observation_factor is not None:
+        tensors["observation_mean"] = space.observation_mean
+        tensors["observation_factor"] = space.observation_factor
     objects: dict[str, Any] = {}
     for name, vectors in space.objects.items():
         codes = None if vectors.codes is None else list(vectors.codes)
@@ -104,10 +107,14 @@ def load_space(folder: str | Path, declaration: Declaration | None = None) -> La
             tensors.get("projection"),
         )
         _check_scale(scale)
+        observation = tensors.get("observation_mean"), tensors.get("observation_factor")
+        for array in observation:
+            if array is not None and not (array.ndim == 1 and np.isfinite(array).all()):
+                raise ValueError("the standardisation of observations is not finite")
     except (KeyError, TypeError, ValueError, AttributeError, SafetensorError) as error:
         raise LagcoError(f"{folder}: not a valid latent space ({error!r})") from error
     encoder = Encoder.load(folder / _ENCODER, declaration)
-    return LatentSpace(encoder, scale, objects, positions, summary)
+    return LatentSpace(encoder, scale, objects, positions, summary, *observation)
 
 
 def _check_scale(scale: ActionScale) -> None:

@@ -46,6 +46,8 @@ SUMMARY: dict[str, tuple[AnyPooling, ...]] = {
 #: slots of a path without max_len at most
 _LONGEST_PATH = 12
 _REDUCED_FOR_FIT = 4000
+#: standardised observations are cut off here
+_CUT = np.float32(5.0)
 
 
 @dataclass
@@ -58,6 +60,9 @@ class LatentSpace:
         objects: per component, how objects become vectors.
         positions: per path component, slots of its vector.
         summary: poolings of the action set that the observation carries; () for none.
+        observation_mean: fixed standardisation of observations (w,), cut off at 5 deviations so
+            that a size far from those of training does not carry the policy away; None: raw.
+        observation_factor: 1 / deviation (w,).
     """
 
     encoder: Encoder
@@ -65,6 +70,8 @@ class LatentSpace:
     objects: dict[str, ObjectVectors] = field(default_factory=dict)
     positions: dict[str, int] = field(default_factory=dict)
     summary: tuple[AnyPooling, ...] = SUMMARY["full"]
+    observation_mean: Array | None = None
+    observation_factor: Array | None = None
 
     @classmethod
     def fit(
@@ -94,20 +101,37 @@ class LatentSpace:
         objects, positions = _survey(sources, states, seed)
         space = cls(encoder, _identity(), objects, positions)
         moments: Moments | None = None
+        features = "full"
         for env, _ in _visit(sources, states, seed):
             view = space.view(env)
             moments = moments or Moments(view.width)
             view.refresh()
             view.actions().add_to(moments)
+            features = getattr(env, "features", "full")
             if summary is None:
-                summary = SUMMARY.get(getattr(env, "features", "full"), SUMMARY["full"])
+                summary = SUMMARY.get(features, SUMMARY["full"])
         assert moments is not None
         assert summary is not None
         space.scale = moments.scale()
         space.summary = tuple(summary)
         if reduce is not None:
             space.scale = _reduced(space, sources, states, seed, reduce)
+        if features != "paper":
+            space._standardise_observations(sources, states, seed)
         return space
+
+    def _standardise_observations(
+        self, sources: Sequence[EnvSource], states: int, seed: int
+    ) -> None:
+        moments: Moments | None = None
+        for env, _ in _visit(sources, states, seed):
+            view = self.view(env)
+            view.refresh()
+            moments = moments or Moments(view.observation_width)
+            moments.add(slice(None), view.observation()[None])
+        assert moments is not None
+        scale = moments.scale()
+        self.observation_mean, self.observation_factor = scale.mean, scale.factor
 
     def view(self, env: ContinuousEnv) -> LatentView:
         """The space as seen from one environment."""
@@ -181,6 +205,10 @@ class LatentView:
         self._observe(self._state.views, self._state.embeddings, out[: self._observe.width])
         if self.space.summary:
             self.actions().summary(self.space.summary, out[self._observe.width :])
+        if self.space.observation_mean is not None:
+            out -= self.space.observation_mean
+            out *= self.space.observation_factor
+            np.clip(out, -_CUT, _CUT, out=out)
         return out
 
     def actions(self) -> ActionSet:

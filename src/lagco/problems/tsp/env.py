@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -26,7 +27,7 @@ from lagco.problems.tsp.distances import (
     unit_length,
 )
 from lagco.problems.tsp.generator import draw_cities
-from lagco.problems.tsp.kernels import farthest_completion, visit
+from lagco.problems.tsp.kernels import farthest_completion, measure
 
 NEIGHBOURS = 10
 
@@ -39,8 +40,10 @@ class TSP(Problem):
     View ``cities``: one node per city, edges to the 10 nearest cities of each; the tour itself
     uses all distances.
     Action: ``Discrete(n)``, a city that was not visited.
-    Observation: ``visited`` (n,); with `full` features also ``current`` and ``start`` flags and the
-    distances ``to_current`` and ``to_start`` (n,) over the larger side of the bounding box.
+    Observation: ``visited`` (n,); with `full` features also ``current`` and ``start`` flags and
+    the distances ``to_current`` and ``to_start`` (n,) as log(1 + distance / spacing), where the
+    spacing is the larger side of the bounding box over sqrt(n): near cities differ clearly,
+    whatever the size.
     Reward: change of the length of the tour completed by always going to the farthest remaining
     city, over (worst - best). Score: (worst - length) / (worst - best), 0 unless complete.
     Start: the city given as ``start``, else a random one.
@@ -97,7 +100,7 @@ class TSP(Problem):
         pairs = np.stack([np.repeat(np.arange(n), nearest.shape[1]), nearest.reshape(-1)])
         pairs = np.unique(np.sort(pairs, axis=0), axis=1)
         lengths = edge_lengths(*self._metric, pairs)
-        self._unit_length = unit_length(self._metric, extent, pairs, lengths)
+        self._spacing = unit_length(self._metric, extent, pairs, lengths) / math.sqrt(n)
         self._visited = np.zeros(n, dtype=np.int8)
         self._is_current = np.zeros(n, dtype=np.int8)
         self._is_start = np.zeros(n, dtype=np.int8)
@@ -117,7 +120,7 @@ class TSP(Problem):
                     "to_current": self._to_current,
                     "to_start": self._to_start,
                 },
-                edge_attributes={"distance": (lengths / self._unit_length).astype(np.float32)},
+                edge_attributes={"distance": np.log1p(lengths / self._spacing).astype(np.float32)},
             )
         else:
             self._view = GraphView(
@@ -179,14 +182,14 @@ class TSP(Problem):
             self._is_current[:] = 0
             self._is_start[:] = 0
             self._is_start[city] = 1
-            self._to_start[:] = distance_row(*self._metric, city) / self._unit_length
+            measure(*self._metric, city, self._spacing, self._to_start)
         self._go_to(city)
 
     def _go_to(self, city: int) -> None:
         previous, self._current = self._current, city
         self._tour[self._count] = city
         self._count += 1
-        visit(*self._metric, city, self._unit_length, self._visited, self._to_current)
+        self._visited[city] = 1
         view = self._view
         view.touch_node("visited", city)
         if self.features == "full":
@@ -194,6 +197,7 @@ class TSP(Problem):
             self._is_current[city] = 1
             view.touch_node("current", previous)
             view.touch_node("current", city)
+            measure(*self._metric, city, self._spacing, self._to_current)
             view.touch_node("to_current")
 
     def _apply(self, action: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit
 
@@ -9,11 +11,10 @@ from lagco.problems.tsp.distances import distance, follows_coordinates
 
 
 @njit(cache=True)
-def visit(rule, coordinates, matrix, city, unit, visited, to_current):  # type: ignore[no-untyped-def]
-    """Mark `city` as visited and measure all cities from it, in units of `unit`."""
-    visited[city] = 1
-    for j in range(to_current.shape[0]):
-        to_current[j] = distance(rule, coordinates, matrix, city, j) / unit
+def measure(rule, coordinates, matrix, city, unit, out):  # type: ignore[no-untyped-def]
+    """log(1 + distance / unit) from `city` to all cities."""
+    for j in range(out.shape[0]):
+        out[j] = math.log1p(distance(rule, coordinates, matrix, city, j) / unit)
 
 
 @njit(cache=True, fastmath=True)
