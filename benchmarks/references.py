@@ -12,7 +12,14 @@ import time
 from lagco.generation import generate_instance
 from lagco.problems import problem_class
 
-CASES = (("tsp", 50), ("min-vertex", 50), ("max-cut", 50))
+CASES = (
+    ("tsp", 50),
+    ("min-vertex", 50),
+    ("max-cut", 50),
+    ("placement", 30),
+    ("ospf", 20),
+    ("traffic", 17),
+)
 
 
 def measure(problem: str, size: int, instances: int = 3) -> dict[str, object]:

@@ -14,7 +14,15 @@ import numpy as np
 from lagco.generation import generate_instance
 from lagco.problems import problem_class
 
-CASES = (("tsp", 100), ("min-vertex", 50), ("max-cut", 100))
+CASES = (
+    ("tsp", 100),
+    ("min-vertex", 50),
+    ("max-cut", 100),
+    ("placement", 50),
+    ("ospf", 20),
+    ("traffic", 20),
+    ("cyber-path", 20),
+)
 
 
 def measure(problem: str, size: int, steps: int = 4000) -> dict[str, object]:

@@ -122,7 +122,8 @@ def add_references(
         if reference == "sweeps":
             found = replace(found, sweeps=cls.sweep(instance, sweeps, reference_seed).sweeps)
         else:
-            found = replace(found, solver=cls.solve(instance, reference_seed).solver)
+            known = instance.with_references(found)  # some scales need the sweeps' bounds
+            found = replace(found, solver=cls.solve(known, reference_seed).solver)
         timings[reference] = time.perf_counter() - began
     return instance.with_references(found), timings
 

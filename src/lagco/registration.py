@@ -39,6 +39,24 @@ ENTRIES = {
             "two sides with the most weight between; decide on the node to move",
         ),
         ProblemEntry(
+            "placement",
+            "lagco/Placement-v0",
+            "lagco.problems.placement:Placement",
+            "virtual machines on physical ones, five aims; decide on a machine and its new host",
+        ),
+        ProblemEntry(
+            "ospf",
+            "lagco/OSPF-v0",
+            "lagco.problems.ospf:OSPF",
+            "link weights that keep the fullest link low; decide on a link and its weight's change",
+        ),
+        ProblemEntry(
+            "traffic",
+            "lagco/Traffic-v0",
+            "lagco.problems.traffic:Traffic",
+            "paths that keep the fullest link low; decide on a demand and its path",
+        ),
+        ProblemEntry(
             "cyber-path",
             "lagco/CyberPath-v0",
             "lagco.problems.cyber_path:CyberPath",

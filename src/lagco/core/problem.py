@@ -201,7 +201,8 @@ class Problem(ContinuousEnv):
             return None
         if best == zero:  # every configuration is worth the same
             return 1.0 if objective == best else float(self._improvement(objective, best))
-        return float((objective - zero) / (best - zero))
+        # a start that beats the reference still scores 0, and improving on it more than 0
+        return float(self._improvement(objective, zero) / abs(best - zero))
 
     def gap(self, objective: float, reference: str = "solver") -> float | None:
         """How much worse than the reference's best, in percent of it; None where it is missing."""
@@ -342,7 +343,7 @@ class Problem(ContinuousEnv):
         best = reference_value(self.instance.references, "sweeps")
         self._pending = 0.0
         if self._zero is not None and best is not None and best != self._zero:
-            self._scale = 1.0 / (best - self._zero)
+            self._scale = (1.0 if self.maximise else -1.0) / abs(best - self._zero)
             self._pending = (self._value - self._zero) * self._scale if self.rewards else 0.0
         else:
             self._scale = (1.0 if self.maximise else -1.0) / self._unit()

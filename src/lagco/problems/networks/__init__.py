@@ -1,0 +1,1 @@
+"""What `ospf` and `traffic` share: networks with demands, their generator, loads and bounds."""

@@ -1,0 +1,89 @@
+"""Bounds on the largest link utilisation: multi-commodity-flow linear programmes.
+
+Flow may be split at will, so no routing, with or without ECMP, can do better.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lagco.errors import LagcoError
+from lagco.problems.networks.network import Array, Network
+
+
+def flow_bound(network: Network) -> float:
+    """Least largest utilisation when every demand may be split over all ways.
+
+    One commodity per destination, so there are (destinations x arcs + 1) variables.
+    """
+    from scipy import sparse
+
+    n, arcs = network.num_nodes, 2 * network.num_links
+    tails = network.edges.T.reshape(-1)  # of the arcs 0, 1, 2, …
+    heads = network.edges[::-1].T.reshape(-1)
+    targets = np.unique(network.targets)
+    amount = np.zeros((n, n))
+    np.add.at(amount, (network.targets, network.sources), network.volumes)
+    column = np.arange(arcs)
+    leave = sparse.csr_array((np.ones(arcs), (tails, column)), shape=(n, arcs))
+    enter = sparse.csr_array((np.ones(arcs), (heads, column)), shape=(n, arcs))
+    balance = (leave - enter).tocsr()
+    rows, supply = [], []
+    for target in targets:
+        kept = np.arange(n) != target
+        rows.append(balance[kept])
+        supply.append(amount[target, kept])
+    conserve = sparse.hstack(
+        [sparse.block_diag(rows), sparse.csr_array((len(targets) * (n - 1), 1))]
+    )
+    carried = sparse.hstack([sparse.eye_array(arcs)] * len(targets))
+    return _least_utilisation(network, carried, conserve, np.concatenate(supply))
+
+
+def path_bound(network: Network, rows: Array) -> float:
+    """Least largest utilisation when every demand may be split over the paths listed for it.
+
+    Args:
+        network: the network.
+        rows: (N, 1 + T) demand and path as node ids, padded with n.
+    """
+    from scipy import sparse
+
+    n = network.num_nodes
+    arc_of = np.full((n, n), -1)
+    arc_of[network.edges[0], network.edges[1]] = 2 * np.arange(network.num_links)
+    arc_of[network.edges[1], network.edges[0]] = 2 * np.arange(network.num_links) + 1
+    demand, paths = rows[:, 0], rows[:, 1:]
+    there = paths[:, 1:] < n
+    path_of = np.broadcast_to(np.arange(len(rows))[:, None], there.shape)[there]
+    arcs = arc_of[paths[:, :-1][there], paths[:, 1:][there]]
+    shape = (2 * network.num_links, len(rows))
+    carried = sparse.csr_array((network.volumes[demand[path_of]], (arcs, path_of)), shape=shape)
+    shape = (network.num_demands, len(rows))
+    once = sparse.csr_array((np.ones(len(rows)), (demand, np.arange(len(rows)))), shape=shape)
+    conserve = sparse.hstack([once, sparse.csr_array((network.num_demands, 1))])
+    return _least_utilisation(network, carried, conserve, np.ones(network.num_demands))
+
+
+def _least_utilisation(network: Network, carried: Any, conserve: Any, supply: Array) -> float:
+    """Least u such that carried @ flow <= u x capacities and conserve @ (flow, u) = supply."""
+    from scipy import sparse
+    from scipy.optimize import linprog
+
+    capacities = np.repeat(network.capacities, 2)
+    limit = sparse.hstack([carried, sparse.csr_array(-capacities[:, None])])
+    cost = np.zeros(limit.shape[1])
+    cost[-1] = 1.0
+    found: Any = linprog(
+        cost,
+        A_ub=limit.tocsr(),
+        b_ub=np.zeros(len(capacities)),
+        A_eq=conserve.tocsr(),
+        b_eq=supply,
+        method="highs",
+    )
+    if found.status != 0:
+        raise LagcoError(f"the flow bound was not found: {found.message}")
+    return float(found.fun)

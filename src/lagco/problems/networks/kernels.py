@@ -1,0 +1,84 @@
+"""Distances and link states of a network, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+#: a link counts as hot from this share of the largest utilisation on
+HOT = 0.9
+
+
+@njit(cache=True)
+def hop_distances(first, heads):  # type: ignore[no-untyped-def]
+    """Fewest links between any two nodes: (n, n), n where there is no way."""
+    n = first.shape[0] - 1
+    hops = np.full((n, n), n, dtype=np.int64)
+    queue = np.empty(n, dtype=np.int64)
+    for source in range(n):
+        hops[source, source] = 0
+        queue[0] = source
+        begin, end = 0, 1
+        while begin < end:
+            v = queue[begin]
+            begin += 1
+            for k in range(first[v], first[v + 1]):
+                w = heads[k]
+                if hops[source, w] == n:
+                    hops[source, w] = hops[source, v] + 1
+                    queue[end] = w
+                    end += 1
+    return hops
+
+
+@njit(cache=True)
+def largest_utilisation(loads, capacities):  # type: ignore[no-untyped-def]
+    """Largest load over capacity of any arc."""
+    largest = 0.0
+    for e in range(capacities.shape[0]):
+        largest = max(largest, max(loads[2 * e], loads[2 * e + 1]) / capacities[e])
+    return largest
+
+
+@njit(cache=True)
+def plain_link_state(loads, capacities, load, utilisation):  # type: ignore[no-untyped-def]
+    """Load and utilisation of the busier direction of every link, in the instance's units."""
+    for e in range(capacities.shape[0]):
+        busier = max(loads[2 * e], loads[2 * e + 1])
+        load[e] = busier
+        utilisation[e] = busier / capacities[e]
+
+
+@njit(cache=True)
+def relative_link_state(  # type: ignore[no-untyped-def]
+    loads, capacities, edges, largest, utilisation, return_utilisation, peak, hot
+):
+    """Utilisations over the largest one; per node its busiest link and whether that one is hot."""
+    unit = 1.0 / largest if largest > 0.0 else 0.0
+    for v in range(peak.shape[0]):
+        peak[v] = 0.0
+    for e in range(capacities.shape[0]):
+        there, back = loads[2 * e], loads[2 * e + 1]
+        scale = unit / capacities[e]
+        busier = min(np.float32(1.0), np.float32(max(there, back) * scale))
+        utilisation[e] = busier
+        return_utilisation[e] = min(np.float32(1.0), np.float32(min(there, back) * scale))
+        for end in range(2):
+            v = edges[end, e]
+            peak[v] = max(peak[v], busier)
+    for v in range(peak.shape[0]):
+        hot[v] = 1 if peak[v] >= HOT else 0
+
+
+@njit(cache=True)
+def smooth_utilisation(loads, capacities):  # type: ignore[no-untyped-def]
+    """The 16-norm of all utilisations: close to the largest, and moved by the next ones too."""
+    total = 0.0
+    for e in range(capacities.shape[0]):
+        for arc in range(2 * e, 2 * e + 2):
+            use = loads[arc] / capacities[e]
+            use *= use
+            use *= use
+            use *= use
+            total += use * use
+    return total ** (1.0 / 16.0) if total > 0.0 else 0.0

@@ -1,0 +1,338 @@
+"""OSPF weight engineering: shift link weights until no link is too full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from lagco.core.graph import GraphView
+from lagco.core.pooling import Concat
+from lagco.core.problem import Array, Problem, named_start
+from lagco.core.spec import Attribute, Edge, Function, Object
+from lagco.instances import Instance, References
+from lagco.problems.networks.kernels import (
+    largest_utilisation,
+    plain_link_state,
+    relative_link_state,
+)
+from lagco.problems.networks.network import network_of
+from lagco.problems.networks.views import (
+    COMMUNICATION,
+    TRAFFIC,
+    communication_view,
+    demand_view,
+    network_observation,
+    node_traffic,
+    scaled,
+    static_amount,
+    traffic_attributes,
+)
+from lagco.problems.ospf.generator import draw_weighted_network
+from lagco.problems.ospf.kernels import demand_shares, preview_changes
+from lagco.problems.ospf.routing import LARGEST, empty_routes, grouped_demands, route
+from lagco.problems.ospf.weights import (
+    checked_weights,
+    scratch,
+    utilisation_of,
+    weight_bounds,
+)
+
+DELTAS = (-1, 0, 1)
+
+
+class OSPF(Problem):
+    """Change link weights one by one; traffic follows the shortest paths.
+
+    Instance: ``edges`` (2, E), ``capacities`` (E,) the same in each direction, ``demands`` (2, D)
+    from source to target, ``volumes`` (D,), ``params["nodes"]``; ``weights`` (E,) where it has a
+    present state. ``params["ecmp"]``: split evenly over all next hops on shortest paths (default),
+    or follow the one with the lowest id. Weights are whole numbers from ``params["min_weight"]``
+    to ``params["max_weight"]`` (1 and 5). The size is E.
+    Views: ``comm_G``, the links, undirected; ``traffic_G``, the demands, directed.
+    Action: ``MultiDiscrete([E, 3])``, a link and the change -1, 0 or +1 (as 0, 1, 2) of its weight,
+    which must stay within its bounds.
+    Observation: with `paper` features ``comm_G.utilisation``, ``comm_G.load`` (of the busier
+    direction) and ``comm_G.weight`` (E,). With `full` features ``comm_G.utilisation`` and
+    ``comm_G.return_utilisation`` (E,), of the busier and the other direction over the largest of
+    all; ``comm_G.weight`` and ``comm_G.room`` (E,), distance to the smallest and to the largest
+    weight over their difference; ``comm_G.shares`` (E, 3), the shares of the three largest demands
+    in the load of the busier direction; ``comm_G.peak`` (n,), utilisation of the node's busiest
+    link over the largest, and ``comm_G.hot`` (n,), whether that is at least 0.9.
+    Objective: U, the largest utilisation of any link in any direction. Reward: decrease of U over
+    (U_start - U_best). Score: (U_start - U) / (U_start - U_best).
+    Start: ``worst`` (the sweeps' worst weights), ``current`` (the instance's own), ``default``
+    (all at the smallest weight), or weights given as an array; without the data for the first two,
+    the default.
+    """
+
+    name = "ospf"
+    episode_coefficient = 2
+    score_from_start = True
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
+        """Networks of 10 to 30 nodes (`size` of them if given), routed with ECMP."""
+        return draw_weighted_network(rng, size)
+
+    @classmethod
+    def sweep(cls, instance: Instance, sweeps: int | None, seed: int) -> References:
+        """Best and worst of a stochastic search over weights."""
+        from lagco.problems.ospf.sweeps import sweep_weights
+
+        return References(sweeps=sweep_weights(instance, 2_000 if sweeps is None else sweeps, seed))
+
+    @classmethod
+    def solve(cls, instance: Instance, seed: int) -> References:
+        """Best weights of a long annealing; optimal where they meet the flow bound."""
+        from lagco.problems.ospf.solver import solve_weights
+
+        return References(solver=solve_weights(instance, seed))
+
+    @classmethod
+    def extents(cls, instance: Instance) -> dict[str, int]:
+        """Nodes, links, demands and raw actions."""
+        links = instance.array("edges").shape[1]
+        return {
+            "nodes": int(instance.params["nodes"]),
+            "edges": links,
+            "demands": instance.array("demands").shape[1],
+            "actions": len(DELTAS) * links,
+        }
+
+    @classmethod
+    def evaluate_solution(cls, instance: Instance, solution: Array) -> float:
+        """Largest utilisation under the weights (E,)."""
+        network = network_of(instance)
+        weights = checked_weights(solution, instance, network.num_links)
+        return utilisation_of(instance, network, weights)
+
+    def _load(self, instance: Instance) -> None:
+        network = self._network = network_of(instance)
+        n, links = network.num_nodes, network.num_links
+        self._low, self._high = weight_bounds(instance)
+        self._ecmp = bool(instance.params.get("ecmp", True))
+        self._weights = np.full(links, self._low, dtype=np.int64)
+        self._routes = empty_routes(network)
+        self._demands = grouped_demands(network)
+        self._scratch = scratch(network, self._high)
+        self._largest = 0.0
+        self._load_column = np.zeros(links, dtype=np.float32)
+        self._utilisation = np.zeros(links, dtype=np.float32)
+        self._return_utilisation = np.zeros(links, dtype=np.float32)
+        self._weight = np.zeros(links, dtype=np.float32)
+        self._room = np.zeros(links, dtype=np.float32)
+        self._shares = np.zeros((links, LARGEST), dtype=np.float32)
+        self._peak = np.zeros(n, dtype=np.float32)
+        self._hot = np.zeros(n, dtype=np.int8)
+        self._declare()
+        self.action_space = gym.spaces.MultiDiscrete([links, len(DELTAS)])
+
+    def _declare(self) -> None:
+        network, full = self._network, self.features == "full"
+        traffic = node_traffic(network, full)
+        nodes: dict[str, Any] = dict(traffic)
+        edges: dict[str, Any] = {
+            "capacity": scaled(network.capacities, full),
+            "utilisation": self._utilisation,
+            "weight": self._weight,
+        }
+        node_attributes = traffic_attributes(full)
+        edge_attributes = {"capacity": static_amount(full)}
+        self._observation_type = network_observation(self.features)
+        link = Edge(graph=COMMUNICATION, pooling=Concat)
+        if full:
+            nodes |= {"peak": self._peak, "hot": self._hot}
+            edges |= {
+                "return_utilisation": self._return_utilisation,
+                "room": self._room,
+                "shares": self._shares,
+            }
+            share = Attribute(low=0.0, high=1.0)
+            node_attributes |= {"peak": share, "hot": Attribute(type="binary")}
+            edge_attributes |= {
+                "utilisation": share,
+                "return_utilisation": share,
+                "weight": share,
+                "room": share,
+                "shares": Attribute(size=LARGEST, low=0.0, high=1.0),
+            }
+            self._observation_type |= {
+                "level": Function(self._level, graph=COMMUNICATION),
+                "steps_left": Function(self._steps_left, graph=COMMUNICATION),
+            }
+            link = Edge(graph=COMMUNICATION, pooling=Concat, attributes=tuple(edge_attributes))
+        else:
+            edges["load"] = self._load_column
+            amount = Attribute(norm="min_max", low=0.0)
+            edge_attributes |= {"utilisation": amount, "weight": amount, "load": amount}
+        self._communication = communication_view(network, nodes, edges)
+        self._traffic = demand_view(network, traffic, {"volume": scaled(network.volumes, full)})
+        self._node_attributes = {
+            COMMUNICATION: node_attributes,
+            TRAFFIC: traffic_attributes(full),
+        }
+        self._edge_attributes = {
+            COMMUNICATION: edge_attributes,
+            TRAFFIC: {"volume": static_amount(full)},
+        }
+        self._action_type = {"link": link, "delta": Object(extractor="onehot", choices=DELTAS)}
+
+    def _level(self, view: GraphView) -> float:
+        return self._largest / self._start_objective
+
+    def _steps_left(self, view: GraphView) -> float:
+        return 1.0 - self._steps / self.episode_length
+
+    def get_graphs(self) -> dict[str, GraphView]:
+        """The views ``comm_G`` and ``traffic_G``."""
+        return {COMMUNICATION: self._communication, TRAFFIC: self._traffic}
+
+    def _begin(self, start: Any, rng: np.random.Generator) -> None:
+        weights: Any = None
+        if not isinstance(start, str):
+            weights = start
+        elif named_start(start) == "worst":
+            sweeps = self.instance.references.sweeps
+            weights = None if sweeps is None else sweeps.worst_solution
+        elif start == "current":
+            weights = self.instance.arrays.get("weights")
+        if weights is None:
+            self._weights[:] = self._low
+        else:
+            self._weights[:] = checked_weights(weights, self.instance, len(self._weights))
+        self._reroute(-1, 0)
+
+    def _apply(self, action: Any) -> None:
+        link, change = int(action[0]), DELTAS[action[1]]
+        if change == 0:
+            return
+        weights = self._weights
+        old = int(weights[link])
+        weights[link] = old + change
+        self._reroute(link, old)
+        view = self._communication
+        view.touch_edge("utilisation")
+        view.touch_edge("weight", link)
+        if self.features == "full":
+            view.touch_edge("return_utilisation")
+            view.touch_edge("room", link)
+            view.touch_edge("shares")
+            view.touch_node("peak")
+            view.touch_node("hot")
+        else:
+            view.touch_edge("load")
+
+    def _reroute(self, link: int, old: int) -> None:
+        """Loads and link states after `link` had the weight `old` (-1: after any change)."""
+        network, routes = self._network, self._routes
+        loads = routes.loads
+        route(
+            network.first,
+            network.heads,
+            network.arcs,
+            network.edges,
+            self._weights,
+            self._ecmp,
+            self._demands,
+            link,
+            old,
+            routes,
+            *self._scratch,
+        )
+        self._largest = largest_utilisation(loads, network.capacities)
+        changed: Any = slice(None) if link < 0 else link
+        weight = self._weights[changed]
+        if self.features == "full":
+            relative_link_state(
+                loads,
+                network.capacities,
+                network.edges,
+                self._largest,
+                self._utilisation,
+                self._return_utilisation,
+                self._peak,
+                self._hot,
+            )
+            demand_shares(loads, routes.shares, self._shares)
+            unit = (self._high - self._low) or 1
+            self._weight[changed] = (weight - self._low) / unit
+            self._room[changed] = (self._high - weight) / unit
+        else:
+            plain_link_state(loads, network.capacities, self._load_column, self._utilisation)
+            self._weight[changed] = weight
+
+    def objective(self) -> float:
+        """Largest utilisation of any link in any direction."""
+        return float(self._largest)
+
+    def recompute_objective(self) -> float:
+        """The same from the weights alone."""
+        return utilisation_of(self.instance, self._network, self._weights)
+
+    def solution(self) -> Array:
+        """Weight of every link: (E,)."""
+        return self._weights.copy()
+
+    @property
+    def loads(self) -> Array:
+        """What each link carries from its first to its second end, and back: (E, 2)."""
+        return self._routes.loads.reshape(-1, 2).copy()
+
+    def has_valid_action(self) -> bool:
+        """Always: a weight may stay."""
+        return True
+
+    def is_valid_action(self, action: Any) -> bool:
+        """The link exists and its weight stays within its bounds."""
+        link, delta = int(action[0]), int(action[1])
+        if not (0 <= link < len(self._weights) and 0 <= delta < 3):
+            return False
+        return self._low <= self._weights.item(link) + delta - 1 <= self._high
+
+    def are_valid_actions(self, actions: Array) -> Array:
+        """Weights that stay within their bounds: (k,)."""
+        weights = self._weights[actions[:, 0]] + actions[:, 1] - 1
+        return np.asarray((self._low <= weights) & (weights <= self._high))
+
+    def action_mask(self) -> Array:
+        """The same for every link and change: (3 E,)."""
+        mask = np.ones((len(self._weights), len(DELTAS)), dtype=bool)
+        mask[:, 0] = self._weights > self._low
+        mask[:, 2] = self._weights < self._high
+        return mask.reshape(-1)
+
+    def sample_valid_action(self, rng: np.random.Generator | None = None) -> Array:
+        """Uniform over the valid ones; at least a third of all are."""
+        source = rng or self.np_random
+        while True:
+            action = np.array(divmod(int(source.integers(len(DELTAS) * len(self._weights))), 3))
+            if self.is_valid_action(action):
+                return action
+
+    def preview(self, actions: Array) -> Array:
+        """Minus the largest utilisation after each change: (k,)."""
+        network = self._network
+        return -preview_changes(
+            network.first,
+            network.heads,
+            network.arcs,
+            network.edges,
+            network.capacities,
+            self._weights.copy(),
+            self._ecmp,
+            self._demands,
+            self._routes,
+            np.asarray(actions, dtype=np.int64),
+            *self._scratch,
+        )
+
+    def draw_on(self, axes: Any) -> None:
+        """The network, links by utilisation, with their weights."""
+        from lagco.problems.networks.viewer import draw_network
+
+        loads = self._routes.loads.reshape(-1, 2).max(axis=1)
+        utilisation = loads / self._network.capacities
+        draw_network(axes, self._network, utilisation, labels=self._weights)
+        axes.set_title(f"link weights, largest utilisation {self._largest:.3f}", fontsize=8)

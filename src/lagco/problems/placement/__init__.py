@@ -1,0 +1,5 @@
+"""The problem `placement`."""
+
+from lagco.problems.placement.env import Placement
+
+__all__ = ["Placement"]

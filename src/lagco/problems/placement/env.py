@@ -1,0 +1,388 @@
+"""Placement of virtual machines: move them between physical machines, weighing five aims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from lagco.core.env import LISTING_CAP
+from lagco.core.graph import GraphView
+from lagco.core.pooling import Mean
+from lagco.core.problem import Array, Problem, named_start
+from lagco.core.spec import Attribute, Function, Graph, Node
+from lagco.errors import InstanceError, SpecError
+from lagco.instances import Instance, References
+from lagco.problems.features import graph_observation
+from lagco.problems.placement.cloud import MEMORY, checked_allocation, cloud_of, links_of
+from lagco.problems.placement.first_fit import first_fit
+from lagco.problems.placement.generator import draw_cloud
+from lagco.problems.placement.host_view import LATENCY, TRAFFIC, HostView, on_edges, stacked
+from lagco.problems.placement.kernels import (
+    find_move,
+    mean_after,
+    move_mask,
+    nth_move,
+    present_mean,
+    preview_moves,
+    step_vm,
+    valid_moves,
+    write_all,
+)
+from lagco.problems.placement.latency import Latencies
+from lagco.problems.placement.state import SLACK, allocate, empty_state, terms_of
+from lagco.problems.placement.terms import TERMS, bounds_of, normalised_terms
+
+MIGRATION_COST = 0.01
+_DRAWS = 32
+
+
+class Placement(Problem):
+    """Move VMs from PM to PM, one at a time.
+
+    Instance: ``vm_demands`` (V, 4) and ``pm_capacities`` (P, 4) of PE, MIPS, memory and storage;
+    ``tenants`` (V,); ``traffic_pairs`` (2, M) and ``traffic`` (M,) between VMs; ``latency_links``
+    (2, L) and ``latencies`` (L,) between PMs, other latencies are shortest paths; ``pm_idle`` and
+    ``pm_peak`` (P,) power; ``vm_vulnerability`` (V,) and ``pm_escape`` (P,) probabilities;
+    ``allocation`` (V,) where it has a present state. The size is V.
+    View ``graph``: the VMs, then the PMs as nodes (``is_pm``); edges of three kinds (``kind``): 0
+    VM to its host (the first V, their second ends move), 1 traffic of VMs, 2 links of PMs.
+    Action: ``MultiDiscrete([V, P])``, a VM and a PM that is not its host and has room in all four
+    resources.
+    Observation: ``allocation`` (V,) and, over all n = V + P nodes, ``power`` (n,) and with `paper`
+    features ``utilisation`` (n, 4), used fractions of the PMs. With `full` features ``free``
+    (n, 4), free fractions of the PMs; ``power`` over the largest peak; ``empty`` and
+    ``overloaded`` (n,), PMs without a VM and with a resource used to 90 %; ``vms`` (n,), log1p of
+    the VMs on a PM; ``strangers`` (n,), log1p of the VMs of other tenants on a VM's host;
+    ``network`` (n,), a VM's mean latency to its peers by volume, over the mean link latency.
+    Objective: J, the mean of five terms, each between its bounds (of the sweeps' first pass; plain
+    ones without references), 1 at the better end, 1 if it never varies: utilisation (mean over
+    active PMs of the used fraction of the four resources, up), energy (over active PMs idle +
+    (peak - idle) x PE use, down), packing (active PMs, down), network (traffic x latency summed
+    over pairs, averaged over tenants, down), security (over VMs vulnerability x escape of the host
+    x VMs of other tenants there, down).
+    Reward: change of J over (J_best - J_start), and the term ``migration``: minus 0.01 x share of
+    all memory that moved. Score: (J - J_start) / (J_best - J_start). There is no "do nothing", so
+    the best state of an episode matters beside the last one.
+    Start: ``worst`` (the sweeps' worst allocation), ``current`` (the instance's own), ``default``
+    (first fit), or an allocation given as an array; without the data for the first two, the
+    default.
+    """
+
+    name = "placement"
+    maximise = True
+    score_from_start = True
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
+        """10 to 50 VMs on 10 to 50 PMs, or `size` of each."""
+        return draw_cloud(rng, size, size)
+
+    @classmethod
+    def sweep(cls, instance: Instance, sweeps: int | None, seed: int) -> References:
+        """Best and worst of built and refined allocations."""
+        from lagco.problems.placement.sweeps import sweep_allocations
+
+        count = 5_000 if sweeps is None else sweeps
+        return References(sweeps=sweep_allocations(instance, count, seed))
+
+    @classmethod
+    def solve(cls, instance: Instance, seed: int) -> References:
+        """Best allocation of a long, restarted annealing (best-known)."""
+        from lagco.problems.placement.solver import solve_allocation
+
+        return References(solver=solve_allocation(instance, seed))
+
+    @classmethod
+    def extents(cls, instance: Instance) -> dict[str, int]:
+        """Nodes, edges, VMs, PMs and raw actions."""
+        vms, pms = instance.size, instance.array("pm_capacities").shape[0]
+        pairs = instance.array("traffic_pairs").shape[1]
+        links = instance.array("latency_links").shape[1]
+        return {
+            "nodes": vms + pms,
+            "edges": vms + pairs + links,
+            "vms": vms,
+            "pms": pms,
+            "actions": vms * pms,
+        }
+
+    @classmethod
+    def evaluate_solution(cls, instance: Instance, solution: Array) -> float:
+        """J of an allocation (V,), with the instance's bounds."""
+        cloud, links = cloud_of(instance), links_of(instance)
+        state = empty_state(cloud)
+        allocate(cloud, links, checked_allocation(solution, instance), state)
+        bounds = bounds_of(instance, cloud, Latencies(links))
+        return float(present_mean(cloud, state, bounds))
+
+    def _load(self, instance: Instance) -> None:
+        cloud = self._cloud = cloud_of(instance)
+        vms, pms = cloud.num_vms, cloud.num_pms
+        n = vms + pms
+        self._links = links_of(instance)
+        self._latencies = Latencies(self._links)
+        self._bounds = bounds_of(instance, cloud, self._latencies)
+        self._state = empty_state(cloud)
+        self._mean = 0.0
+        self._memory = cloud.demands[:, MEMORY] / (cloud.demands[:, MEMORY].sum() or 1.0)
+        volume = np.add.reduceat(np.append(cloud.volumes, 0.0), cloud.first[:-1])
+        volume[np.diff(cloud.first) == 0] = 0.0
+        mean_latency = float(self._links.lengths.mean()) or 1.0
+        self._unit_cost = np.divide(1.0, volume * mean_latency, out=np.zeros(vms), where=volume > 0)
+        self._witness = (0, 0)  # a VM and a PM it could move to when we last looked
+        self._columns_written = (
+            np.zeros((n, 4), dtype=np.float32),
+            np.zeros((n, 4), dtype=np.float32),
+            np.zeros((2, n), dtype=np.int8),
+            np.zeros((4, n), dtype=np.float32),
+        )
+        largest = float(max(cloud.peak.max(), cloud.idle.max())) or 1.0
+        self._unit_power = 1.0 / largest if self.features == "full" else 1.0
+        self._room = cloud.capacities * SLACK
+        self._needs = [tuple(row) for row in cloud.demands.tolist()]
+        self._declare()
+        self.action_space = gym.spaces.MultiDiscrete([vms, pms])
+
+    def _declare(self) -> None:
+        cloud, instance, full = self._cloud, self.instance, self.features == "full"
+        vms, pms = cloud.num_vms, cloud.num_pms
+        pairs, links = instance.array("traffic_pairs"), instance.array("latency_links")
+        hosts = np.stack([np.arange(vms), np.full(vms, vms)])
+        ends = np.concatenate([hosts, pairs, links + vms], axis=1).astype(np.int64)
+        counts = vms, pairs.shape[1], links.shape[1]
+        unit = cloud.capacities.mean(axis=0) if full else np.ones(4)
+        free, used, (empty, overloaded), (power, vm_count, strangers, network) = (
+            self._columns_written
+        )
+        nodes: dict[str, Any] = {
+            "is_pm": np.repeat(np.array([0, 1], dtype=np.int8), [vms, pms]),
+            "demand": stacked(cloud.demands / np.where(unit > 0, unit, 1.0), np.zeros((pms, 4))),
+            "power": power,
+        }
+        edges: dict[str, Any] = {
+            "kind": np.repeat(np.arange(3, dtype=np.int8), counts),
+            "traffic": on_edges(instance.array("traffic"), counts, TRAFFIC, full),
+            "latency": on_edges(instance.array("latencies"), counts, LATENCY, full),
+        }
+        binary = Attribute(type="binary")
+        amount = Attribute(low=0.0) if full else Attribute(norm="min_max", low=0.0)
+        fixed = Attribute(low=0.0, static=True, norm=None if full else "min_max")
+        node_attributes: dict[str, Attribute] = {
+            "is_pm": Attribute(type="binary", static=True),
+            "demand": Attribute(size=4, low=0.0, static=True, norm=None if full else "min_max"),
+            "power": amount,
+        }
+        self._edge_attributes = {
+            "kind": Attribute(type="categorical", categories=3, static=True),
+            "traffic": fixed,
+            "latency": fixed,
+        }
+        self._observation_type = graph_observation(self.features, "graph")
+        vm, pm = Node(spec={"is_pm": False}), Node(spec={"is_pm": True})
+        if full:
+            largest = cloud.capacities.max(axis=0)
+            capacity = cloud.capacities / np.where(largest > 0, largest, 1.0)
+            nodes |= {
+                "capacity": stacked(np.zeros((vms, 4)), capacity),
+                "risk": np.append(cloud.vulnerability, cloud.escape).astype(np.float32),
+                "free": free,
+                "empty": empty,
+                "overloaded": overloaded,
+                "vms": vm_count,
+                "strangers": strangers,
+                "network": network,
+            }
+            share = Attribute(size=4, low=0.0, high=1.0)
+            node_attributes |= {
+                "capacity": Attribute(size=4, low=0.0, high=1.0, static=True),
+                "risk": fixed,
+                "free": share,
+                "empty": binary,
+                "overloaded": binary,
+                "vms": amount,
+                "strangers": amount,
+                "network": amount,
+            }
+            self._observation_type |= {
+                "overloaded": Graph(poolings=[Mean], spec={"overloaded": True}),
+                "empty": Graph(poolings=[Mean], spec={"empty": True}),
+                "terms": Function(self._normalised_terms, size=len(TERMS)),
+                "steps_left": Function(self._steps_left),
+            }
+            vm_attributes = ["demand", "risk", "strangers", "network"]
+            pm_attributes = ["free", "risk", "power", "empty"]
+            vm = Node(spec={"is_pm": False}, attributes=vm_attributes)
+            pm = Node(spec={"is_pm": True}, attributes=pm_attributes)
+        else:
+            nodes["utilisation"] = used
+            node_attributes["utilisation"] = Attribute(size=4, low=0.0, norm="min_max")
+        self._node_attributes = node_attributes
+        self._view = HostView(vms + pms, ends, nodes=nodes, edge_attributes=edges)
+        self._action_type = {"vm": vm, "pm": pm}
+
+    def _dynamic_columns(self) -> list[tuple[str, Attribute, Array]]:
+        hosts = Attribute(low=0, high=self._cloud.num_pms - 1)
+        return [("allocation", hosts, self._state.allocation), *super()._dynamic_columns()]
+
+    def _normalised_terms(self, view: GraphView) -> Array:
+        return normalised_terms(self._terms(), self._bounds)
+
+    def _steps_left(self, view: GraphView) -> float:
+        return 1.0 - self._steps / self.episode_length
+
+    def get_graphs(self) -> dict[str, GraphView]:
+        """The view ``graph``."""
+        return {"graph": self._view}
+
+    def _begin(self, start: Any, rng: np.random.Generator) -> None:
+        allocation: Any = None
+        if not isinstance(start, str):
+            allocation = start
+        elif named_start(start) == "worst":
+            sweeps = self.instance.references.sweeps
+            allocation = None if sweeps is None else sweeps.worst_solution
+        elif start == "current":
+            allocation = self.instance.arrays.get("allocation")
+        if allocation is None:
+            allocation = first_fit(self._cloud)
+            if allocation is None:
+                raise InstanceError(
+                    f"instance {self.instance.name!r}: first fit finds no room for every VM; give "
+                    "start= an allocation"
+                )
+        hosts = checked_allocation(allocation, self.instance)
+        allocate(self._cloud, self._links, hosts, self._state)
+        write_all(
+            self._cloud, self._state, self._unit_power, self._unit_cost, self._columns_written
+        )
+        self._mean = present_mean(self._cloud, self._state, self._bounds)
+        self._witness = (0, 0)
+        vms = self._cloud.num_vms
+        self._view.move_ends(slice(0, vms), hosts + vms)
+
+    def _apply(self, action: Any) -> dict[str, float]:
+        vm, pm = int(action[0]), int(action[1])
+        cloud, state = self._cloud, self._state
+        vms = len(self._needs)
+        source = int(state.allocation[vm])
+        row = self._latencies.row
+        self._mean = step_vm(
+            vm,
+            pm,
+            cloud,
+            state,
+            row(source),
+            row(pm),
+            self._bounds,
+            self._unit_power,
+            self._unit_cost,
+            self._columns_written,
+        )
+        self._view.move_ends(vm, vms + pm)
+        return {"migration": -MIGRATION_COST * self._memory.item(vm)}
+
+    def objective(self) -> float:
+        """J, the mean of the normalised terms."""
+        return float(self._mean)
+
+    def recompute_objective(self) -> float:
+        """The same from the allocation alone."""
+        return self.evaluate_solution(self.instance, self._state.allocation)
+
+    def _terms(self) -> Array:
+        terms = np.empty(len(TERMS))
+        terms_of(self._state.totals, self._cloud.tenant_share, terms)
+        return terms
+
+    def terms(self) -> dict[str, float]:
+        """The five terms, in the instance's units."""
+        return dict(zip(TERMS, self._terms().tolist(), strict=True))
+
+    def solution(self) -> Array:
+        """Host of every VM: (V,)."""
+        return self._state.allocation.copy()
+
+    def has_valid_action(self) -> bool:
+        """Some VM fits elsewhere; looks first where one did before."""
+        if self._may_move(*self._witness):
+            return True
+        found = find_move(self._cloud, self._state, *self._witness)
+        self._witness = (int(found[0]), int(found[1]))
+        return self._witness[0] >= 0
+
+    def is_valid_action(self, action: Any) -> bool:
+        """Both exist, the VM is not there, and there is room for it."""
+        return self._may_move(int(action[0]), int(action[1]))
+
+    def _may_move(self, vm: int, pm: int) -> bool:
+        state = self._state
+        if not (0 <= vm < len(self._needs) and 0 <= pm < len(self._room)):
+            return False
+        if state.allocation.item(vm) == pm:
+            return False
+        a, b, c, d = state.used[pm].tolist()
+        e, f, g, h = self._needs[vm]
+        i, j, k, m = self._room[pm].tolist()
+        return bool(a + e <= i and b + f <= j and c + g <= k and d + h <= m)
+
+    def are_valid_actions(self, actions: Array) -> Array:
+        """The same for many: (k,)."""
+        rows = np.asarray(actions, dtype=np.int64)
+        valid = np.empty(len(rows), dtype=np.bool_)
+        valid_moves(rows, self._cloud, self._state, valid)
+        return valid
+
+    def action_mask(self) -> Array:
+        """The same for every VM and PM: (V P,)."""
+        vms, pms = self._cloud.num_vms, self._cloud.num_pms
+        if vms * pms > LISTING_CAP:
+            raise SpecError(f"{vms} VMs x {pms} PMs are more actions than are ever listed")
+        mask = np.empty((vms, pms), dtype=np.bool_)
+        move_mask(self._cloud, self._state, mask)
+        return mask.reshape(-1)
+
+    def sample_valid_action(self, rng: np.random.Generator | None = None) -> Array | None:
+        """Uniform over the valid ones; None if there is none."""
+        source = rng or self.np_random
+        vms, pms = self._cloud.num_vms, self._cloud.num_pms
+        for code in source.integers(vms * pms, size=_DRAWS).tolist():
+            vm, pm = divmod(code, pms)
+            if self._may_move(vm, pm):
+                return np.array((vm, pm))
+        move = np.empty(2, dtype=np.int64)
+        count = nth_move(-1, self._cloud, self._state, move)
+        if count == 0:
+            return None
+        nth_move(int(source.integers(count)), self._cloud, self._state, move)
+        return move
+
+    def actions_from_parts(self, parts: Array) -> Array:
+        """From node indices to (VM, PM): (k, 2)."""
+        return np.asarray(parts - np.array([0, self._cloud.num_vms]))
+
+    def parts_from_actions(self, actions: Array) -> Array:
+        """From (VM, PM) to node indices: (k, 2)."""
+        rows = np.asarray(actions).reshape(len(actions), 2)
+        return np.asarray(rows + np.array([0, self._cloud.num_vms]))
+
+    def preview(self, actions: Array) -> Array:
+        """J after each of the moves: (k,)."""
+        rows = np.ascontiguousarray(actions, dtype=np.int64)
+        cloud, state, latencies = self._cloud, self._state, self._latencies
+        if latencies.matrix is not None:
+            found: Array = preview_moves(rows, cloud, state, latencies.matrix, self._bounds)
+            return found
+        row = latencies.row
+        values = [
+            mean_after(v, p, cloud, state, row(int(state.allocation[v])), row(p), self._bounds)
+            for v, p in rows.tolist()
+        ]
+        return np.array(values, dtype=np.float64)
+
+    def draw_on(self, axes: Any) -> None:
+        """The PMs with what is used of their resources, and the VMs on them by tenant."""
+        from lagco.problems.placement.viewer import draw_allocation
+
+        draw_allocation(axes, self._cloud, self._state.allocation, self.terms(), self._mean)

@@ -1,0 +1,109 @@
+"""Latencies between PMs: shortest paths over the links, all at once or row by row on demand."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import numpy as np
+from numba import njit
+
+from lagco.problems.placement.cloud import Array, Links
+
+#: PMs up to which all latencies are kept
+MATRIX_LIMIT = 1024
+#: rows kept beyond that
+ROWS_KEPT = 256
+
+
+class Latencies:
+    """Latency from any PM to all others.
+
+    Args:
+        links: between the PMs.
+
+    Attributes:
+        matrix: (P, P) up to `MATRIX_LIMIT` PMs, else None.
+    """
+
+    def __init__(self, links: Links) -> None:
+        self.links = links
+        pms = len(links.first) - 1
+        self.matrix: Array | None = None
+        self._kept: OrderedDict[int, Array] = OrderedDict()
+        if pms <= MATRIX_LIMIT:
+            self.matrix = np.empty((pms, pms))
+            for source in range(pms):
+                latency_row(source, *links, self.matrix[source])
+
+    def row(self, pm: int) -> Array:
+        """Latency from `pm` to every PM: (P,)."""
+        if self.matrix is not None:
+            return self.matrix[pm]
+        row = self._kept.get(pm)
+        if row is None:
+            row = np.empty(len(self.links.first) - 1)
+            latency_row(pm, *self.links, row)
+            self._kept[pm] = row
+            if len(self._kept) > ROWS_KEPT:
+                self._kept.popitem(last=False)
+        else:
+            self._kept.move_to_end(pm)
+        return row
+
+
+@njit(cache=True)
+def latency_row(source, first, heads, lengths, out):  # type: ignore[no-untyped-def]
+    """Shortest latencies from `source`, by Dijkstra with a binary heap, to `out`."""
+    size = heads.shape[0] + 1
+    keys = np.empty(size)
+    nodes = np.empty(size, dtype=np.int64)
+    out[:] = np.inf
+    out[source] = 0.0
+    keys[0], nodes[0] = 0.0, source
+    count = 1
+    while count > 0:
+        key, v = keys[0], nodes[0]
+        count -= 1
+        last_key, last = keys[count], nodes[count]
+        at = 0
+        while True:  # let the last one sink from the top
+            child = 2 * at + 1
+            if child >= count:
+                break
+            if child + 1 < count and keys[child + 1] < keys[child]:
+                child += 1
+            if keys[child] >= last_key:
+                break
+            keys[at], nodes[at] = keys[child], nodes[child]
+            at = child
+        keys[at], nodes[at] = last_key, last
+        if key > out[v]:
+            continue
+        for k in range(first[v], first[v + 1]):
+            w = heads[k]
+            reached = key + lengths[k]
+            if reached < out[w]:
+                out[w] = reached
+                at = count
+                count += 1
+                while at > 0 and keys[(at - 1) // 2] > reached:
+                    keys[at], nodes[at] = keys[(at - 1) // 2], nodes[(at - 1) // 2]
+                    at = (at - 1) // 2
+                keys[at], nodes[at] = reached, w
+
+
+@njit(cache=True)
+def traffic_costs(allocation, peer_first, peers, volumes, head, after, first, heads, lengths, cost):  # type: ignore[no-untyped-def]
+    """Per VM its traffic x latency, host by host, so that a single row is needed at a time."""
+    row = np.empty(head.shape[0])
+    for p in range(head.shape[0]):
+        if head[p] < 0:
+            continue
+        latency_row(p, first, heads, lengths, row)
+        v = head[p]
+        while v >= 0:
+            total = 0.0
+            for k in range(peer_first[v], peer_first[v + 1]):
+                total += volumes[k] * row[allocation[peers[k]]]
+            cost[v] = total
+            v = after[v]

@@ -1,0 +1,257 @@
+"""An allocation and all that follows from it, kept up to date move by move (compiled)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from lagco.problems.placement.cloud import PE, Array, Cloud, Links
+from lagco.problems.placement.latency import traffic_costs
+
+#: sums over PMs or VMs: utilisation, energy, active PMs, traffic x latency (pairs once), risk
+TOTALS = 5
+#: a PM is not too full if it is so by rounding alone
+SLACK = 1.0 + 1e-12
+
+
+class State(NamedTuple):
+    """Where every VM is.
+
+    Attributes:
+        allocation: (V,) host of each VM
+        head: (P,) a VM on each PM, -1 if it is empty
+        after: (V,) the next VM on the same PM, -1 at the end
+        before: (V,) the one before it, -1 at the beginning
+        used: (P, 4)
+        vm_count: (P,) VMs on each PM
+        parts: (P, 3) its mean used fraction, power and risk; zeros if it is empty
+        cost: (V,) traffic x latency to all peers
+        totals: (5,)
+    """
+
+    allocation: Array
+    head: Array
+    after: Array
+    before: Array
+    used: Array
+    vm_count: Array
+    parts: Array
+    cost: Array
+    totals: Array
+
+
+def empty_state(cloud: Cloud) -> State:
+    """Arrays of the right shapes; no VM is anywhere."""
+    vms, pms = cloud.num_vms, cloud.num_pms
+    return State(
+        allocation=np.full(vms, -1, dtype=np.int64),
+        head=np.full(pms, -1, dtype=np.int64),
+        after=np.full(vms, -1, dtype=np.int64),
+        before=np.full(vms, -1, dtype=np.int64),
+        used=np.zeros((pms, 4)),
+        vm_count=np.zeros(pms, dtype=np.int64),
+        parts=np.zeros((pms, 3)),
+        cost=np.zeros(vms),
+        totals=np.zeros(TOTALS),
+    )
+
+
+def allocate(cloud: Cloud, links: Links, allocation: Array, state: State) -> None:
+    """Write everything anew for an allocation (V,)."""
+    place_all(cloud, allocation, state)
+    traffic_costs(
+        state.allocation,
+        cloud.first,
+        cloud.peers,
+        cloud.volumes,
+        state.head,
+        state.after,
+        *links,
+        state.cost,
+    )
+    state.totals[3] = state.cost.sum() / 2.0
+
+
+@njit(cache=True)
+def clear_hosts(state):  # type: ignore[no-untyped-def]
+    """Take all VMs from all PMs."""
+    for p in range(state.head.shape[0]):
+        state.head[p] = -1
+        state.vm_count[p] = 0
+        for r in range(4):
+            state.used[p, r] = 0.0
+
+
+@njit(cache=True)
+def place_all(cloud, allocation, state):  # type: ignore[no-untyped-def]
+    """Lists, uses and parts for an allocation; costs are left to the caller."""
+    clear_hosts(state)
+    for v in range(allocation.shape[0] - 1, -1, -1):
+        link_vm(v, allocation[v], cloud, state)
+    for k in range(TOTALS):
+        state.totals[k] = 0.0
+    for p in range(state.head.shape[0]):
+        write_parts(p, cloud, state)
+        if state.vm_count[p] > 0:
+            state.totals[0] += state.parts[p, 0]
+            state.totals[1] += state.parts[p, 1]
+            state.totals[2] += 1.0
+            state.totals[4] += state.parts[p, 2]
+
+
+@njit(cache=True)
+def link_vm(v, p, cloud, state):  # type: ignore[no-untyped-def]
+    """Put a VM on a PM: list, use and count."""
+    state.allocation[v] = p
+    state.before[v] = -1
+    state.after[v] = state.head[p]
+    if state.head[p] >= 0:
+        state.before[state.head[p]] = v
+    state.head[p] = v
+    state.vm_count[p] += 1
+    for r in range(4):
+        state.used[p, r] += cloud.demands[v, r]
+
+
+@njit(cache=True)
+def unlink_vm(v, cloud, state):  # type: ignore[no-untyped-def]
+    """Take a VM from its PM: list, use and count."""
+    p = state.allocation[v]
+    if state.before[v] >= 0:
+        state.after[state.before[v]] = state.after[v]
+    else:
+        state.head[p] = state.after[v]
+    if state.after[v] >= 0:
+        state.before[state.after[v]] = state.before[v]
+    state.vm_count[p] -= 1
+    for r in range(4):
+        state.used[p, r] = state.used[p, r] - cloud.demands[v, r] if state.vm_count[p] > 0 else 0.0
+
+
+@njit(cache=True)
+def write_parts(p, cloud, state):  # type: ignore[no-untyped-def]
+    """Used fraction, power and risk of a PM from the VMs on it."""
+    if state.vm_count[p] == 0:
+        for k in range(3):
+            state.parts[p, k] = 0.0
+        return
+    fraction = 0.0
+    for r in range(4):
+        fraction += used_fraction(state.used[p, r], cloud.capacities[p, r])
+    cpu = used_fraction(state.used[p, PE], cloud.capacities[p, PE])
+    risk = 0.0
+    v = state.head[p]
+    while v >= 0:
+        risk += cloud.vulnerability[v] * strangers(v, p, cloud, state)
+        v = state.after[v]
+    state.parts[p, 0] = fraction / 4.0
+    state.parts[p, 1] = cloud.idle[p] + (cloud.peak[p] - cloud.idle[p]) * cpu
+    state.parts[p, 2] = risk * cloud.escape[p]
+
+
+@njit(cache=True)
+def used_fraction(used, capacity):  # type: ignore[no-untyped-def]
+    """0 where there is nothing to use."""
+    return used / capacity if capacity > 0.0 else 0.0
+
+
+@njit(cache=True)
+def strangers(v, p, cloud, state):  # type: ignore[no-untyped-def]
+    """VMs of other tenants on PM p."""
+    found = 0
+    w = state.head[p]
+    while w >= 0:
+        if cloud.tenants[w] != cloud.tenants[v]:
+            found += 1
+        w = state.after[w]
+    return found
+
+
+@njit(cache=True)
+def fits(v, p, cloud, state):  # type: ignore[no-untyped-def]
+    """Whether all four capacities of PM p have room for VM v."""
+    for r in range(4):
+        if state.used[p, r] + cloud.demands[v, r] > cloud.capacities[p, r] * SLACK:
+            return False
+    return True
+
+
+@njit(cache=True)
+def move_vm(v, p, cloud, state, row_from, row_to):  # type: ignore[no-untyped-def]
+    """Move a VM to PM p; the rows are latencies from its present host and from p."""
+    source = state.allocation[v]
+    totals, parts = state.totals, state.parts
+    for q in (source, p):
+        if state.vm_count[q] > 0:
+            totals[0] -= parts[q, 0]
+            totals[1] -= parts[q, 1]
+            totals[2] -= 1.0
+            totals[4] -= parts[q, 2]
+    unlink_vm(v, cloud, state)
+    link_vm(v, p, cloud, state)
+    for q in (source, p):
+        write_parts(q, cloud, state)
+        if state.vm_count[q] > 0:
+            totals[0] += parts[q, 0]
+            totals[1] += parts[q, 1]
+            totals[2] += 1.0
+            totals[4] += parts[q, 2]
+    before = state.cost[v]
+    after = 0.0
+    for k in range(cloud.first[v], cloud.first[v + 1]):
+        peer = cloud.peers[k]
+        host = state.allocation[peer]
+        now = cloud.volumes[k] * row_to[host]
+        state.cost[peer] += now - cloud.volumes[k] * row_from[host]
+        after += now
+    state.cost[v] = after
+    totals[3] += after - before
+
+
+@njit(cache=True)
+def terms_of(totals, tenant_share, out):  # type: ignore[no-untyped-def]
+    """The five terms from the totals."""
+    out[0] = totals[0] / totals[2]
+    out[1] = totals[1]
+    out[2] = totals[2]
+    out[3] = totals[3] * tenant_share
+    out[4] = totals[4]
+
+
+@njit(cache=True)
+def terms_after(v, p, cloud, state, row_from, row_to, out):  # type: ignore[no-untyped-def]
+    """The five terms if VM v moved to PM p; nothing changes."""
+    source = state.allocation[v]
+    vulnerability, tenant = cloud.vulnerability[v], cloud.tenants[v]
+    fraction, energy, risk = state.totals[0], state.totals[1], state.totals[4]
+    active = state.totals[2]
+    for side in range(2):
+        q = source if side == 0 else p
+        sign = -1.0 if side == 0 else 1.0
+        part = 0.0
+        for r in range(4):
+            part += used_fraction(cloud.demands[v, r], cloud.capacities[q, r])
+        fraction += sign * part / 4.0
+        share = used_fraction(cloud.demands[v, PE], cloud.capacities[q, PE])
+        energy += sign * share * (cloud.peak[q] - cloud.idle[q])
+        if state.vm_count[q] == 1 - side:  # the last one leaves, or the first one comes
+            energy += sign * cloud.idle[q]
+            active += sign
+        near = 0.0
+        w = state.head[q]
+        while w >= 0:
+            if cloud.tenants[w] != tenant:
+                near += vulnerability + cloud.vulnerability[w]
+            w = state.after[w]
+        risk += sign * near * cloud.escape[q]
+    change = 0.0
+    for k in range(cloud.first[v], cloud.first[v + 1]):
+        host = state.allocation[cloud.peers[k]]
+        change += cloud.volumes[k] * (row_to[host] - row_from[host])
+    out[0] = fraction / active
+    out[1] = energy
+    out[2] = active
+    out[3] = (state.totals[3] + change) * cloud.tenant_share
+    out[4] = risk

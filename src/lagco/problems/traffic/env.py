@@ -1,0 +1,377 @@
+"""Traffic engineering: move demands from path to path until no link is too full."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from lagco.core.env import LISTING_CAP
+from lagco.core.graph import GraphView
+from lagco.core.pooling import Concat
+from lagco.core.problem import Array, Problem, named_start
+from lagco.core.spec import Attribute, Edge, Function, Path
+from lagco.instances import Instance, References
+from lagco.problems.networks.kernels import (
+    largest_utilisation,
+    plain_link_state,
+    relative_link_state,
+)
+from lagco.problems.networks.network import network_of
+from lagco.problems.networks.views import (
+    COMMUNICATION,
+    TRAFFIC,
+    communication_view,
+    demand_view,
+    network_observation,
+    node_traffic,
+    scaled,
+    static_amount,
+    traffic_attributes,
+)
+from lagco.problems.random_stream import random_stream
+from lagco.problems.traffic.generator import draw_routed_network
+from lagco.problems.traffic.kernels import (
+    add_loads,
+    are_valid,
+    demand_state,
+    draw_action,
+    preview_paths,
+    use_path,
+)
+from lagco.problems.traffic.paths import count_paths, list_paths
+from lagco.problems.traffic.routing import (
+    checked_paths,
+    default_paths,
+    limits_of,
+    longest_path,
+    utilisation_of,
+)
+
+_TRIES = 64  # demands drawn before they are taken in turn
+
+
+class Traffic(Problem):
+    """Give demands other paths, one at a time.
+
+    Instance: as for `ospf`: ``edges`` (2, E), ``capacities`` (E,) the same in each direction,
+    ``demands`` (2, D) from source to target, ``volumes`` (D,), ``params["nodes"]``; ``paths``
+    (D, any) of node ids padded with n where it has a present state. A path is simple and has at
+    most max(``params["max_path_len"]``, hop distance) hops (4 by default). The size is D.
+    Views: ``comm_G``, the links, undirected; ``traffic_G``, the demands, directed.
+    Action: ``MultiDiscrete([D, n + 1, … , n + 1])``, a demand and a path for it as node ids padded
+    with n; T positions, one more than the most hops of any demand. It must differ from the present
+    path, and no link on it may end above max(1, U now). Paths are never listed, unless by
+    :meth:`all_actions`: all admissible ones, by demand and length.
+    Observation: with `paper` features ``comm_G.utilisation`` and ``comm_G.load`` (E,), of the
+    busier direction. With `full` features ``comm_G.utilisation`` and ``comm_G.return_utilisation``
+    (E,), of the busier and the other direction over the largest of all; ``comm_G.peak`` (n,),
+    utilisation of the node's busiest link over the largest, and ``comm_G.hot`` (n,), whether that
+    is at least 0.9; per demand ``traffic_G.utilisation``, of the fullest link on its present path
+    over the largest, ``traffic_G.share``, its share in the load there, and ``traffic_G.hops``,
+    the length of its path over the most it may have (D,).
+    Objective: U, the largest utilisation of any link in any direction. Reward: decrease of U over
+    (U_start - U_best). Score: (U_start - U) / (U_start - U_best). There is no "do nothing", so the
+    best state of an episode matters beside the last one.
+    Start: ``worst`` (the sweeps' worst paths), ``current`` (the instance's own), ``default`` (the
+    fewest hops, to the lowest id where there are several), or paths given as an array; without the
+    data for the first two, the default.
+    """
+
+    name = "traffic"
+    episode_coefficient = 3
+    score_from_start = True
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
+        """Networks of 10 to 25 nodes (`size` of them if given)."""
+        return draw_routed_network(rng, size)
+
+    @classmethod
+    def sweep(cls, instance: Instance, sweeps: int | None, seed: int) -> References:
+        """Best and worst of a stochastic search over paths."""
+        from lagco.problems.traffic.sweeps import sweep_paths
+
+        return References(sweeps=sweep_paths(instance, 2_000 if sweeps is None else sweeps, seed))
+
+    @classmethod
+    def solve(cls, instance: Instance, seed: int) -> References:
+        """Best paths of a long annealing; optimal where they meet the flow bound."""
+        from lagco.problems.traffic.solver import solve_paths
+
+        return References(solver=solve_paths(instance, seed))
+
+    @classmethod
+    def extents(cls, instance: Instance) -> dict[str, int]:
+        """Nodes, links, demands, positions of a path, and admissible actions."""
+        network = network_of(instance)
+        limits = limits_of(instance, network)
+        return {
+            "nodes": network.num_nodes,
+            "edges": network.num_links,
+            "demands": network.num_demands,
+            "positions": int(limits.max()) + 1,
+            "actions": count_paths(network, limits),
+        }
+
+    @classmethod
+    def evaluate_solution(cls, instance: Instance, solution: Array) -> float:
+        """Largest utilisation when the demands take the paths (D, any)."""
+        network = network_of(instance)
+        limits = limits_of(instance, network)
+        return utilisation_of(network, checked_paths(solution, instance, network, limits)[1])
+
+    def _load(self, instance: Instance) -> None:
+        network = self._network = network_of(instance)
+        n, links, demands = network.num_nodes, network.num_links, network.num_demands
+        self.hop_limits = limits_of(instance, network)  # (D,), most hops of each demand
+        positions = int(self.hop_limits.max()) + 1
+        self._graph = n, network.first, network.heads, network.arcs
+        self._ends = network.sources, network.targets, self.hop_limits
+        self._amounts = network.volumes, network.capacities
+        self._paths = np.full((demands, positions), n, dtype=np.int64)
+        self._used = np.full((demands, positions - 1), -1, dtype=np.int64)
+        self._loads = np.zeros(2 * links)
+        self._largest = 0.0
+        self._witness = 0  # a demand that had a valid path when we last looked
+        self._stream = random_stream(0)
+        self._scratch = np.empty(1 + positions, dtype=np.int64)
+        self.__dict__.pop("_listed", None)
+        self.__dict__.pop("num_actions", None)
+        self._load_column = np.zeros(links, dtype=np.float32)
+        self._utilisation = np.zeros(links, dtype=np.float32)
+        self._return_utilisation = np.zeros(links, dtype=np.float32)
+        self._peak = np.zeros(n, dtype=np.float32)
+        self._hot = np.zeros(n, dtype=np.int8)
+        self._path_utilisation = np.zeros(demands, dtype=np.float32)
+        self._share = np.zeros(demands, dtype=np.float32)
+        self._hops = np.zeros(demands, dtype=np.float32)
+        self._declare()
+        self.action_space = gym.spaces.MultiDiscrete([demands, *[n + 1] * positions])
+
+    def _declare(self) -> None:
+        network, full = self._network, self.features == "full"
+        traffic = node_traffic(network, full)
+        nodes: dict[str, Any] = dict(traffic)
+        links: dict[str, Any] = {
+            "capacity": scaled(network.capacities, full),
+            "utilisation": self._utilisation,
+        }
+        demands: dict[str, Any] = {"volume": scaled(network.volumes, full)}
+        node_attributes = traffic_attributes(full)
+        link_attributes = {"capacity": static_amount(full)}
+        demand_attributes = {"volume": static_amount(full)}
+        self._observation_type = network_observation(self.features)
+        demand = Edge(graph=TRAFFIC, pooling=Concat)
+        if full:
+            nodes |= {"peak": self._peak, "hot": self._hot}
+            links["return_utilisation"] = self._return_utilisation
+            demands |= {
+                "utilisation": self._path_utilisation,
+                "share": self._share,
+                "hops": self._hops,
+            }
+            share = Attribute(low=0.0, high=1.0)
+            node_attributes |= {"peak": share, "hot": Attribute(type="binary")}
+            link_attributes |= {"utilisation": share, "return_utilisation": share}
+            demand_attributes |= {"utilisation": share, "share": share, "hops": share}
+            self._observation_type |= {
+                "level": Function(self._level, graph=COMMUNICATION),
+                "steps_left": Function(self._steps_left, graph=COMMUNICATION),
+            }
+            demand = Edge(graph=TRAFFIC, pooling=Concat, attributes=tuple(demand_attributes))
+        else:
+            links["load"] = self._load_column
+            amount = Attribute(norm="min_max", low=0.0)
+            link_attributes |= {"utilisation": amount, "load": amount}
+        self._communication = communication_view(network, nodes, links)
+        self._traffic = demand_view(network, traffic, demands)
+        self._node_attributes = {COMMUNICATION: node_attributes, TRAFFIC: traffic_attributes(full)}
+        self._edge_attributes = {COMMUNICATION: link_attributes, TRAFFIC: demand_attributes}
+        self._action_type = {
+            "traffic_link": demand,
+            "communication_path": Path(
+                graph=COMMUNICATION,
+                pooling=Concat,
+                ends="traffic_link",
+                max_len=longest_path(self.instance),  # or the hop distance, if that is more
+            ),
+        }
+
+    def _level(self, view: GraphView) -> float:
+        return self._largest / self._start_objective
+
+    def _steps_left(self, view: GraphView) -> float:
+        return 1.0 - self._steps / self.episode_length
+
+    def get_graphs(self) -> dict[str, GraphView]:
+        """The views ``comm_G`` and ``traffic_G``."""
+        return {COMMUNICATION: self._communication, TRAFFIC: self._traffic}
+
+    def _begin(self, start: Any, rng: np.random.Generator) -> None:
+        paths: Any = None
+        if not isinstance(start, str):
+            paths = start
+        elif named_start(start) == "worst":
+            sweeps = self.instance.references.sweeps
+            paths = None if sweeps is None else sweeps.worst_solution
+        elif start == "current":
+            paths = self.instance.arrays.get("paths")
+        if paths is None:
+            paths = default_paths(self._network, self.hop_limits)
+        self._paths[:], self._used[:] = checked_paths(
+            paths, self.instance, self._network, self.hop_limits
+        )
+        self._witness = 0
+        self._write_state()
+
+    def _apply(self, action: Any) -> None:
+        row = np.asarray(action, dtype=np.int64)
+        use_path(int(row[0]), row[1:], *self._graph, *self._ends, self._paths, self._used)
+        self._write_state()
+        view = self._communication
+        view.touch_edge("utilisation")
+        if self.features == "full":
+            view.touch_edge("return_utilisation")
+            view.touch_node("peak")
+            view.touch_node("hot")
+            traffic = self._traffic
+            traffic.touch_edge("utilisation")
+            traffic.touch_edge("share")
+            traffic.touch_edge("hops", int(row[0]))
+        else:
+            view.touch_edge("load")
+
+    def _write_state(self) -> None:
+        """Loads from all paths anew, which takes no longer than correcting them, and columns."""
+        network, loads = self._network, self._loads
+        add_loads(self._used, network.volumes, loads)
+        self._largest = largest_utilisation(loads, network.capacities)
+        if self.features == "full":
+            relative_link_state(
+                loads,
+                network.capacities,
+                network.edges,
+                self._largest,
+                self._utilisation,
+                self._return_utilisation,
+                self._peak,
+                self._hot,
+            )
+            demand_state(
+                self._used,
+                network.volumes,
+                self.hop_limits,
+                loads,
+                network.capacities,
+                self._largest,
+                self._path_utilisation,
+                self._share,
+                self._hops,
+            )
+        else:
+            plain_link_state(loads, network.capacities, self._load_column, self._utilisation)
+
+    def objective(self) -> float:
+        """Largest utilisation of any link in any direction."""
+        return float(self._largest)
+
+    def recompute_objective(self) -> float:
+        """The same from the paths alone."""
+        return self.evaluate_solution(self.instance, self._paths)
+
+    def solution(self) -> Array:
+        """Path of every demand as node ids padded with n: (D, T)."""
+        return self._paths.copy()
+
+    @property
+    def loads(self) -> Array:
+        """What each link carries from its first to its second end, and back: (E, 2)."""
+        return self._loads.reshape(-1, 2).copy()
+
+    @cached_property
+    def num_actions(self) -> int:
+        """Number of admissible pairs of demand and path; counted by walking them, once."""
+        return count_paths(self._network, self.hop_limits)
+
+    @cached_property
+    def _listed(self) -> Array:
+        return list_paths(self._network, self.hop_limits, cap=LISTING_CAP)[0]
+
+    def all_actions(self) -> Array:
+        """Every demand with every admissible path, by demand and length: (N, 1 + T)."""
+        return self._listed.copy()
+
+    def has_valid_action(self) -> bool:
+        """Some demand has another path; looks first where there was one before."""
+        found = self._draw(0, 1, self._stream, self._scratch)
+        self._witness = max(found, 0)
+        return found >= 0
+
+    def is_valid_action(self, action: Any) -> bool:
+        """The path is admissible for the demand, new, and fills no link above max(1, U)."""
+        row = np.asarray(action, dtype=np.int64)
+        return bool(self.are_valid_actions(row.reshape(1, -1))[0])
+
+    def are_valid_actions(self, actions: Array) -> Array:
+        """The same for many: (k,)."""
+        rows = np.ascontiguousarray(actions, dtype=np.int64)
+        valid = np.empty(len(rows), dtype=np.bool_)
+        are_valid(
+            rows,
+            *self._graph,
+            *self._ends,
+            *self._amounts,
+            self._paths,
+            self._used,
+            self._loads,
+            self._largest,
+            valid,
+        )
+        return valid
+
+    def sample_valid_action(self, rng: np.random.Generator | None = None) -> Array | None:
+        """Uniform over the demands that have a valid path, then over its valid paths."""
+        source = rng or self.np_random
+        stream = source.integers(1 << 63, size=1, dtype=np.int64).view(np.uint64)
+        action = np.empty(len(self._scratch), dtype=np.int64)
+        found = self._draw(_TRIES, np.iinfo(np.int64).max, stream, action)
+        return action if found >= 0 else None
+
+    def _draw(self, tries: int, stop: int, stream: Array, action: Array) -> int:
+        n, first, heads, arcs = self._graph
+        return int(
+            draw_action(
+                n,
+                first,
+                heads,
+                arcs,
+                self._network.hops,
+                *self._ends,
+                *self._amounts,
+                self._paths,
+                self._used,
+                self._loads,
+                self._largest,
+                tries,
+                self._witness,
+                stop,
+                stream,
+                action,
+            )
+        )
+
+    def preview(self, actions: Array) -> Array:
+        """Minus the largest utilisation after each change of path: (k,)."""
+        rows = np.ascontiguousarray(actions, dtype=np.int64)
+        return -preview_paths(
+            rows, *self._graph, *self._ends, *self._amounts, self._used, self._loads
+        )
+
+    def draw_on(self, axes: Any) -> None:
+        """The network, links by utilisation, and the largest demand on the fullest link."""
+        from lagco.problems.traffic.viewer import draw_paths
+
+        draw_paths(axes, self._network, self._loads, self._paths, self._used)

@@ -1,0 +1,165 @@
+"""What happens inside a step of `traffic`, compiled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from lagco.problems.networks.kernels import largest_utilisation
+from lagco.problems.random_stream import next_below
+from lagco.problems.traffic.paths import draw_open_path, path_arcs
+
+#: a link is not too full if it is so by rounding alone
+SLACK = 1.0 + 1e-9
+
+
+@njit(cache=True)
+def add_loads(used, volumes, loads):  # type: ignore[no-untyped-def]
+    """Loads of all demands over the arcs they use, (D, T - 1) padded with -1."""
+    for arc in range(loads.shape[0]):
+        loads[arc] = 0.0
+    for d in range(used.shape[0]):
+        for i in range(used.shape[1]):
+            if used[d, i] < 0:
+                break
+            loads[used[d, i]] += volumes[d]
+
+
+@njit(cache=True)
+def use_path(demand, row, n, first, heads, arcs, sources, targets, limits, paths, used):  # type: ignore[no-untyped-def]
+    """Put a demand on a path; return False (and change nothing) if that is not admissible."""
+    found = np.empty(used.shape[1], dtype=np.int64)
+    length = path_arcs(
+        row, n, first, heads, arcs, sources[demand], targets[demand], limits[demand], found
+    )
+    if length == 0:
+        return False
+    for i in range(row.shape[0]):
+        paths[demand, i] = row[i]
+    for i in range(found.shape[0]):
+        used[demand, i] = found[i] if i < length else -1
+    return True
+
+
+@njit(cache=True)
+def are_valid(  # type: ignore[no-untyped-def]
+    actions, n, first, heads, arcs, sources, targets, limits, volumes, capacities, paths, used,
+    loads, largest, out,
+):  # fmt: skip
+    """Whether each action (demand, path) is admissible, new, and fills no link too far."""
+    ceiling = max(1.0, largest) * SLACK
+    found = np.empty(used.shape[1], dtype=np.int64)
+    for a in range(actions.shape[0]):
+        out[a] = False
+        d = actions[a, 0]
+        if d < 0 or d >= sources.shape[0] or actions.shape[1] != 1 + paths.shape[1]:
+            continue
+        row = actions[a, 1:]
+        length = path_arcs(row, n, first, heads, arcs, sources[d], targets[d], limits[d], found)
+        if length == 0:
+            continue
+        new = False
+        for i in range(row.shape[0]):
+            if row[i] != paths[d, i]:
+                new = True
+                break
+        for i in range(length):
+            arc = found[i]
+            load = loads[arc] + volumes[d]
+            for j in range(used.shape[1]):
+                if used[d, j] == arc:
+                    load = loads[arc]
+                    break
+            if load > capacities[arc >> 1] * ceiling:
+                new = False
+                break
+        out[a] = new
+
+
+@njit(cache=True)
+def _find_room(d, volumes, capacities, used, loads, ceiling, room):  # type: ignore[no-untyped-def]
+    """Mark the arcs that demand `d` may use."""
+    for arc in range(loads.shape[0]):
+        room[arc] = loads[arc] + volumes[d] <= capacities[arc >> 1] * ceiling
+    for i in range(used.shape[1]):
+        if used[d, i] < 0:
+            break
+        room[used[d, i]] = loads[used[d, i]] <= capacities[used[d, i] >> 1] * ceiling
+
+
+@njit(cache=True)
+def draw_action(  # type: ignore[no-untyped-def]
+    n, first, heads, arcs, hops, sources, targets, limits, volumes, capacities, paths, used, loads,
+    largest, tries, begin, stop, stream, action,
+):  # fmt: skip
+    """Draw a demand until it has a valid path, and one of these; after `tries` take them in turn.
+
+    Returns the demand, -1 if none has a valid path.
+    """
+    ceiling = max(1.0, largest) * SLACK
+    room = np.empty(loads.shape[0], dtype=np.bool_)
+    demands = sources.shape[0]
+    for turn in range(tries + demands):
+        if turn < tries:
+            d = next_below(stream, demands)
+        else:
+            d = (begin + turn - tries) % demands
+        _find_room(d, volumes, capacities, used, loads, ceiling, room)
+        found = draw_open_path(
+            n, first, heads, arcs, hops, sources[d], targets[d], limits[d], room, paths[d], stop,
+            stream, action[1:],
+        )  # fmt: skip
+        if found > 0:
+            action[0] = d
+            return d
+    return -1
+
+
+@njit(cache=True)
+def demand_state(used, volumes, limits, loads, capacities, largest, utilisation, share, hops):  # type: ignore[no-untyped-def]
+    """Per demand: its path's fullest link over the fullest of all, its share there, its hops."""
+    for d in range(used.shape[0]):
+        fullest, at, length = -1.0, -1, 0
+        for i in range(used.shape[1]):
+            arc = used[d, i]
+            if arc < 0:
+                break
+            length += 1
+            use = loads[arc] / capacities[arc >> 1]
+            if use > fullest:
+                fullest, at = use, arc
+        utilisation[d] = min(1.0, fullest / largest)
+        share[d] = min(1.0, volumes[d] / loads[at])
+        hops[d] = length / limits[d]
+
+
+@njit(cache=True)
+def preview_paths(  # type: ignore[no-untyped-def]
+    actions, n, first, heads, arcs, sources, targets, limits, volumes, capacities, used, loads
+):
+    """Largest utilisation after each action; infinite where the path is not admissible."""
+    out = np.empty(actions.shape[0])
+    found = np.empty(used.shape[1], dtype=np.int64)
+    total = loads.copy()
+    for a in range(actions.shape[0]):
+        d = actions[a, 0]
+        length = path_arcs(
+            actions[a, 1:], n, first, heads, arcs, sources[d], targets[d], limits[d], found
+        )
+        if length == 0:
+            out[a] = np.inf
+            continue
+        for i in range(used.shape[1]):
+            if used[d, i] < 0:
+                break
+            total[used[d, i]] -= volumes[d]
+        for i in range(length):
+            total[found[i]] += volumes[d]
+        out[a] = largest_utilisation(total, capacities)
+        for i in range(used.shape[1]):
+            if used[d, i] < 0:
+                break
+            total[used[d, i]] = loads[used[d, i]]
+        for i in range(length):
+            total[found[i]] = loads[found[i]]
+    return out

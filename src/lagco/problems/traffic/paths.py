@@ -1,0 +1,239 @@
+"""Simple paths of a demand, walked on demand: nothing is listed unless somebody asks.
+
+The walk goes depth first and enters a node only if the target is still within reach from there,
+so it never runs into a dead end that hop distances can tell.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from lagco.errors import SpecError
+from lagco.problems.networks.network import Array, Network
+from lagco.problems.random_stream import next_below
+
+MAX_PATH_LEN = 4
+
+
+def hop_limits(network: Network, max_path_len: int) -> Array:
+    """Most hops of a path of each demand: `max_path_len`, or the hop distance if that is more."""
+    return np.maximum(network.hops[network.sources, network.targets], max_path_len)
+
+
+def list_paths(
+    network: Network, limits: Array, most: int | None = None, cap: int | None = None
+) -> tuple[Array, Array]:
+    """Admissible paths, shortest first.
+
+    Args:
+        network: the network.
+        limits: (D,) most hops.
+        most: paths per demand at most; all by default.
+        cap: paths in all at most.
+
+    Returns:
+        Rows (N, 1 + T) of demand and path, padded with n, and where each demand begins (D + 1,).
+
+    Raises:
+        SpecError: there are more than `cap`.
+    """
+    each = np.iinfo(np.int64).max if most is None else most
+    total = np.iinfo(np.int64).max if cap is None else cap
+    positions = int(limits.max()) + 1
+    args = (network.num_nodes, network.first, network.heads, network.hops)
+    ends = (network.sources, network.targets, limits, each)
+    nothing = np.empty((0, 1 + positions), dtype=np.int64)
+    first = np.zeros(network.num_demands + 1, dtype=np.int64)
+    if _list(*args, *ends, total, first, nothing) > total:
+        raise SpecError(
+            f"there are more than {cap} admissible paths; sample them or search among them instead"
+        )
+    rows = np.empty((int(first[-1]), 1 + positions), dtype=np.int64)
+    _list(*args, *ends, total, first, rows)
+    return rows, first
+
+
+def count_paths(network: Network, limits: Array) -> int:
+    """Number of admissible pairs of demand and path, by walking them."""
+    positions = int(limits.max()) + 1
+    nothing = np.empty((0, 1 + positions), dtype=np.int64)
+    first = np.zeros(network.num_demands + 1, dtype=np.int64)
+    most = np.iinfo(np.int64).max
+    return int(
+        _list(
+            network.num_nodes,
+            network.first,
+            network.heads,
+            network.hops,
+            network.sources,
+            network.targets,
+            limits,
+            most,
+            most,
+            first,
+            nothing,
+        )
+    )
+
+
+@njit(cache=True)
+def _write_path(path, depth, target, n, out):  # type: ignore[no-untyped-def]
+    """The nodes ``path[: depth + 1]`` and the target, padded with n."""
+    for i in range(out.shape[0]):
+        out[i] = path[i] if i <= depth else n
+    out[depth + 1] = target
+
+
+@njit(cache=True)
+def _list(  # type: ignore[no-untyped-def]
+    n, first, heads, hops, sources, targets, limits, most, cap, begins, rows
+):
+    """Write all paths to `rows` (or none, if it has no room), begins to `begins`; return how many.
+
+    Stops soon after `cap` of them.
+    """
+    positions = rows.shape[1] - 1
+    path = np.empty(positions, dtype=np.int64)
+    pointer = np.empty(positions, dtype=np.int64)
+    count = 0
+    for d in range(sources.shape[0]):
+        begins[d] = count
+        left = most
+        for length in range(hops[sources[d], targets[d]], limits[d] + 1):
+            if left <= 0:
+                break
+            depth = 0
+            path[0] = sources[d]
+            pointer[0] = first[sources[d]]
+            while depth >= 0 and left > 0:
+                v = path[depth]
+                if pointer[depth] == first[v + 1]:
+                    depth -= 1
+                    continue
+                w = heads[pointer[depth]]
+                pointer[depth] += 1
+                if hops[w, targets[d]] > length - depth - 1:
+                    continue
+                if w == targets[d]:
+                    if depth + 1 == length:
+                        if rows.shape[0] > 0:
+                            rows[count, 0] = d
+                            _write_path(path, depth, w, n, rows[count, 1:])
+                        count += 1
+                        left -= 1
+                        if count > cap:
+                            return count
+                    continue
+                fresh = True
+                for i in range(depth + 1):
+                    if path[i] == w:
+                        fresh = False
+                        break
+                if fresh and depth + 1 < length:
+                    depth += 1
+                    path[depth] = w
+                    pointer[depth] = first[w]
+    begins[sources.shape[0]] = count
+    return count
+
+
+@njit(cache=True)
+def draw_open_path(  # type: ignore[no-untyped-def]
+    n, first, heads, arcs, hops, source, target, limit, room, present, stop, stream, chosen
+):
+    """Draw a path over arcs with `room` that differs from the `present` one; return how many.
+
+    room: (2 E,) bool. stop: walk no further than to this many; 1 finds the first one there is.
+    Writes the drawn one, uniform over those walked, to `chosen`, padded with n.
+    """
+    positions = chosen.shape[0]
+    path = np.empty(positions, dtype=np.int64)
+    pointer = np.empty(positions, dtype=np.int64)
+    count = 0
+    depth = 0
+    path[0] = source
+    pointer[0] = first[source]
+    while depth >= 0:
+        v = path[depth]
+        if pointer[depth] == first[v + 1]:
+            depth -= 1
+            continue
+        k = pointer[depth]
+        w = heads[k]
+        pointer[depth] += 1
+        if hops[w, target] > limit - depth - 1 or not room[arcs[k]]:
+            continue
+        if w == target:
+            same = present[depth + 1] == w
+            for i in range(depth + 1):
+                same = same and present[i] == path[i]
+            if same:
+                continue
+            count += 1
+            if next_below(stream, count) == 0:
+                _write_path(path, depth, w, n, chosen)
+            if count == stop:
+                return count
+            continue
+        fresh = True
+        for i in range(depth + 1):
+            if path[i] == w:
+                fresh = False
+                break
+        if fresh and depth + 1 < limit:
+            depth += 1
+            path[depth] = w
+            pointer[depth] = first[w]
+    return count
+
+
+@njit(cache=True)
+def path_arcs(row, n, first, heads, arcs, source, target, limit, out):  # type: ignore[no-untyped-def]
+    """Arcs of a padded path, to `out` (T - 1,); return how many, 0 if it is no admissible path."""
+    if row[0] != source:
+        return 0
+    length = 0
+    for position in range(1, row.shape[0]):
+        w = row[position]
+        if w == n:
+            break
+        if w < 0 or w > n or position > limit:
+            return 0
+        for i in range(position):
+            if row[i] == w:
+                return 0
+        v = row[position - 1]
+        found = -1
+        for k in range(first[v], first[v + 1]):
+            if heads[k] == w:
+                found = arcs[k]
+                break
+        if found < 0:
+            return 0
+        out[length] = found
+        length += 1
+    if row[length] != target:
+        return 0
+    for position in range(length + 1, row.shape[0]):
+        if row[position] != n:
+            return 0
+    return length
+
+
+@njit(cache=True)
+def shortest_paths(n, first, heads, hops, sources, targets, paths):  # type: ignore[no-untyped-def]
+    """For every demand the path with the fewest hops, to the lowest id where there are several."""
+    for d in range(sources.shape[0]):
+        v, target = sources[d], targets[d]
+        for i in range(paths.shape[1]):
+            paths[d, i] = n
+        paths[d, 0] = v
+        position = 1
+        while v != target:
+            for k in range(first[v], first[v + 1]):
+                if hops[heads[k], target] == hops[v, target] - 1:
+                    v = heads[k]
+                    break
+            paths[d, position] = v
+            position += 1

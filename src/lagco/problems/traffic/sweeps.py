@@ -1,0 +1,166 @@
+"""The paper's reference for `traffic`: stochastic search over paths, for the best and the worst."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from lagco.instances import Instance, SweepReference
+from lagco.problems.networks.kernels import largest_utilisation
+from lagco.problems.networks.network import Array, Network, network_of
+from lagco.problems.networks.search import (
+    ELITE,
+    admit,
+    choose_neighbour,
+    copy_values,
+    is_new,
+    pick_elite,
+    seen_table,
+)
+from lagco.problems.random_stream import next_below, random_stream
+from lagco.problems.traffic.paths import list_paths
+from lagco.problems.traffic.routing import checked_paths, limits_of, utilisation_of
+
+ROUNDS = 4
+NEIGHBOURS = 8
+#: paths per demand that are tried; the shortest ones where there are more
+MOST = 256
+
+
+class Options(NamedTuple):
+    """The paths of every demand: those of d are ``first[d]`` to ``first[d + 1]``.
+
+    Attributes:
+        first: (D + 1,)
+        rows: (N, 1 + T) demand and path as node ids
+        arcs: (N, T - 1) padded with -1
+        complete: whether these are all admissible paths
+    """
+
+    first: Array
+    rows: Array
+    arcs: Array
+    complete: bool
+
+
+def path_options(network: Network, limits: Array) -> Options:
+    """The paths that searches choose among."""
+    n = network.num_nodes
+    rows, first = list_paths(network, limits, most=MOST)
+    tails, heads = rows[:, 1:-1], rows[:, 2:]
+    slots = np.repeat(np.arange(n), np.diff(network.first)) * n + network.heads  # sorted
+    there = heads < n
+    arcs = np.full(tails.shape, -1, dtype=np.int64)
+    arcs[there] = network.arcs[np.searchsorted(slots, tails[there] * n + heads[there])]
+    return Options(first, rows, arcs, bool(np.diff(first).max() < MOST))
+
+
+def sweep_paths(instance: Instance, sweeps: int, seed: int) -> SweepReference:
+    """Lowest and highest maximum utilisation over `sweeps` sweeps.
+
+    A sweep starts, once for each of the two aims, from random paths or from a disturbed member of
+    a small elite pool, and moves 4 times to one of 8 neighbours that differ in a few demands,
+    preferring those closer to the aim. Configurations met before are left out.
+    """
+    network = network_of(instance)
+    limits = limits_of(instance, network)
+    options = path_options(network, limits)
+    best, worst = _sweep(
+        options.first,
+        options.arcs,
+        network.volumes,
+        network.capacities,
+        sweeps,
+        random_stream(seed),
+    )
+    found = []
+    for choice in (best, worst):
+        paths = options.rows[choice, 1:]
+        _, arcs = checked_paths(paths, instance, network, limits)
+        found.append((utilisation_of(network, arcs), paths))
+    return SweepReference(
+        best=found[0][0],
+        worst=found[1][0],
+        best_solution=found[0][1],
+        worst_solution=found[1][1],
+        sweeps=sweeps,
+    )
+
+
+@njit(cache=True)
+def load_choice(choice, arcs, volumes, loads):  # type: ignore[no-untyped-def]
+    """Loads when every demand takes the option chosen for it."""
+    for arc in range(loads.shape[0]):
+        loads[arc] = 0.0
+    for d in range(choice.shape[0]):
+        row = choice[d]
+        for i in range(arcs.shape[1]):
+            if arcs[row, i] < 0:
+                break
+            loads[arcs[row, i]] += volumes[d]
+
+
+@njit(cache=True)
+def _disturb(choice, count, first, stream):  # type: ignore[no-untyped-def]
+    """Give `count` random demands another random option."""
+    for _ in range(count):
+        d = next_below(stream, choice.shape[0])
+        options = first[d + 1] - first[d]
+        if options > 1:
+            row = first[d] + next_below(stream, options - 1)
+            choice[d] = row + 1 if row >= choice[d] else row
+
+
+@njit(cache=True)
+def _sweep(first, arcs, volumes, capacities, sweeps, stream):  # type: ignore[no-untyped-def]
+    demands = volumes.shape[0]
+    loads = np.empty(2 * capacities.shape[0])
+    seen = seen_table(sweeps * 2 * (1 + ROUNDS * NEIGHBOURS) + 1)
+    pools = np.empty((2, ELITE, demands), dtype=np.int64)
+    pool_merits = np.empty((2, ELITE))
+    counts = np.zeros(2, dtype=np.int64)
+    choice = first[:-1].copy()
+    options = np.empty((NEIGHBOURS, demands), dtype=np.int64)
+    merits = np.empty(NEIGHBOURS)
+    records = np.empty((2, demands), dtype=np.int64)
+    record_merits = np.full(2, -np.inf)
+    for _ in range(sweeps):
+        for aim in range(2):
+            sign = -1.0 if aim == 0 else 1.0
+            chosen = pick_elite(stream, counts[aim])
+            if chosen < 0:
+                for d in range(demands):
+                    choice[d] = first[d] + next_below(stream, first[d + 1] - first[d])
+            else:
+                copy_values(choice, pools[aim, chosen])
+                _disturb(choice, 1 + next_below(stream, 1 + demands // 8), first, stream)
+            present = 0.0
+            for turn in range(ROUNDS + 1):
+                found = 0
+                for _ in range(1 if turn == 0 else NEIGHBOURS):
+                    option = options[found]
+                    copy_values(option, choice)
+                    if turn > 0:
+                        _disturb(option, 1 + next_below(stream, 3), first, stream)
+                    if not is_new(seen, option):
+                        continue
+                    load_choice(option, arcs, volumes, loads)
+                    reached = largest_utilisation(loads, capacities)
+                    merits[found] = sign * reached
+                    for other in range(2):
+                        merit = -reached if other == 0 else reached
+                        counts[other] = admit(
+                            pools[other], pool_merits[other], counts[other], option, merit
+                        )
+                        if merit > record_merits[other]:
+                            record_merits[other] = merit
+                            copy_values(records[other], option)
+                    found += 1
+                if found == 0:
+                    continue
+                chosen = 0 if turn == 0 else choose_neighbour(stream, merits, found, present)
+                copy_values(choice, options[chosen])
+                present = merits[chosen]
+    return records

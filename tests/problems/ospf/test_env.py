@@ -1,0 +1,105 @@
+"""The environment `ospf`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lagco.errors import SpecError
+from lagco.problems.ospf import OSPF
+from tests.problems.ospf import episodes
+
+
+@pytest.fixture(scope="module")
+def instance():
+    return episodes.with_sweeps(OSPF, 10)
+
+
+def test_checker_passes(instance):
+    episodes.check_everything(OSPF, instance, OSPF.generate(8, seed=3))
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    size=st.integers(5, 14), seed=st.integers(0, 2**16), features=st.sampled_from(["full", "paper"])
+)
+def test_kept_objective_equals_recomputed_one(size, seed, features):
+    episodes.check_kept_objective(OSPF(OSPF.generate(size, seed=seed), features=features), seed)
+
+
+def test_references_score_0_and_1(instance):
+    episodes.check_reference_scores(OSPF, instance)
+
+
+def test_preview_is_the_objective_after_the_action(instance):
+    episodes.check_previews(OSPF(instance))
+
+
+def test_mask_says_what_is_valid_one_by_one(instance):
+    env = OSPF(instance)
+    for _ in episodes.play(env, steps=10):
+        mask = env.action_mask()
+        actions = env.all_actions()
+        np.testing.assert_array_equal(mask, [env.is_valid_action(a) for a in actions])
+        np.testing.assert_array_equal(mask, env.are_valid_actions(actions))
+
+
+def test_sampling_is_uniform_over_valid_actions(instance):
+    env = OSPF(instance)
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    drawn = np.array([env.sample_valid_action(rng) for _ in range(6000)])
+    counts = np.bincount(drawn @ [3, 1], minlength=env.num_actions)
+    assert (counts[~env.action_mask()] == 0).all()
+    expected = 6000 / env.action_mask().sum()
+    assert (np.abs(counts[env.action_mask()] - expected) < 6 * np.sqrt(expected)).all()
+
+
+def test_episode_has_two_steps_per_link_and_rewards_sum_to_the_score(instance):
+    env = OSPF(instance)
+    steps = list(episodes.play(env))
+    assert len(steps) == 2 * instance.arrays["edges"].shape[1]
+    assert sum(reward for _, reward, _ in steps) == pytest.approx(steps[-1][2]["score"])
+
+
+def test_sweeps_and_solver_repeat_and_the_solver_is_no_worse(instance):
+    again = OSPF.sweep(instance, 40, 0).sweeps
+    assert again.best == instance.references.sweeps.best
+    np.testing.assert_array_equal(again.worst_solution, instance.references.sweeps.worst_solution)
+    first, second = (OSPF.solve(instance, 5).solver for _ in range(2))
+    assert first.value == second.value == OSPF.evaluate_solution(instance, first.solution)
+    assert first.value <= instance.references.sweeps.best * (1 + 1e-12)
+
+
+def test_generation_is_over_the_papers_ranges_and_repeats():
+    for seed in range(6):
+        instance = OSPF.generate(seed=seed)
+        assert instance.checksum == OSPF.generate(seed=seed).checksum
+        params = instance.params
+        n = params["nodes"]
+        assert 10 <= n <= 30
+        assert 0.1 <= params["communication_edge_ratio"] <= 0.3
+        pairs = n * (n - 1) // 2
+        assert instance.size == n - 1 + round(params["communication_edge_ratio"] * pairs)
+        demands = round(params["non_zero_traffic_ratio"] * n * (n - 1))
+        assert instance.arrays["volumes"].shape == (demands,)
+        capacities = instance.arrays["capacities"]
+        assert params["min_capacity"] <= capacities.min() <= capacities.max()
+        assert capacities.max() <= params["max_capacity"]
+
+
+def test_starts(instance):
+    env = OSPF(instance, start="default")
+    env.reset(seed=0)
+    assert (env.solution() == 1).all()
+    weights = np.full(instance.size, 3)
+    env.reset(seed=0, options={"start": weights})
+    np.testing.assert_array_equal(env.solution(), weights)
+    with pytest.raises(SpecError, match="are 1 to 5, got 9"):
+        env.reset(seed=0, options={"start": np.full(instance.size, 9)})
+
+
+def test_picture(instance):
+    episodes.check_picture(OSPF, instance)

@@ -1,0 +1,224 @@
+"""The environment `traffic`."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lagco.errors import SpecError
+from lagco.instances import Instance
+from lagco.problems.networks.bound import flow_bound
+from lagco.problems.networks.network import network_of
+from lagco.problems.traffic import Traffic
+from lagco.problems.traffic.solver import lower_bound
+from tests.problems.ospf import episodes
+
+
+@pytest.fixture(scope="module")
+def instance():
+    return episodes.with_sweeps(Traffic, 10)
+
+
+def graph_of(instance):
+    graph = nx.Graph()
+    graph.add_nodes_from(range(instance.params["nodes"]))
+    graph.add_edges_from(instance.arrays["edges"].T.tolist())
+    return graph
+
+
+def paths_by_networkx(instance):
+    graph = graph_of(instance)
+    found = set()
+    for d, (source, target) in enumerate(instance.arrays["demands"].T.tolist()):
+        hops = max(instance.params["max_path_len"], nx.shortest_path_length(graph, source, target))
+        for path in nx.all_simple_paths(graph, source, target, cutoff=hops):
+            found.add((d, *path))
+    return found
+
+
+def stripped(rows, n):
+    return [(int(row[0]), *(int(v) for v in row[1:] if v < n)) for row in rows]
+
+
+def is_valid_slowly(env, action):
+    """The rule as the specification words it."""
+    instance, n = env.instance, env.instance.params["nodes"]
+    demand, *path = stripped([action], n)[0]
+    padding = np.asarray(action)[1 + len(path) :]
+    if (padding != n).any() or (demand, *path) not in paths_by_networkx(instance):
+        return False
+    present = [int(v) for v in env.solution()[demand] if v < n]
+    if path == present:
+        return False
+    paths = env.solution()
+    paths[demand] = np.asarray(action)[1:]
+    volumes, column = instance.arrays["volumes"], {}
+    for e, (u, v) in enumerate(instance.arrays["edges"].T.tolist()):
+        column[u, v] = column[v, u] = e
+    loads = {}
+    for d, row in enumerate(paths):
+        nodes = [int(v) for v in row if v < n]
+        for arc in pairwise(nodes):
+            loads[arc] = loads.get(arc, 0.0) + volumes[d]
+    capacities = instance.arrays["capacities"]
+    return all(
+        loads[arc] / capacities[column[arc]] <= max(1.0, env.objective()) + 1e-9
+        for arc in pairwise(path)
+    )
+
+
+def test_checker_passes(instance):
+    episodes.check_everything(Traffic, instance, Traffic.generate(8, seed=3))
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    size=st.integers(6, 14), seed=st.integers(0, 2**16), features=st.sampled_from(["full", "paper"])
+)
+def test_kept_objective_equals_recomputed_one(size, seed, features):
+    instance = Traffic.generate(size, seed=seed)
+    episodes.check_kept_objective(Traffic(instance, features=features), seed)
+
+
+def test_references_score_0_and_1(instance):
+    episodes.check_reference_scores(Traffic, instance)
+
+
+def test_preview_is_the_objective_after_the_action(instance):
+    episodes.check_previews(Traffic(instance))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_listed_actions_are_all_simple_paths_within_the_length(seed):
+    instance = Traffic.generate(9 + seed, seed=seed)
+    env = Traffic(instance)
+    n = instance.params["nodes"]
+    rows = env.all_actions()
+    listed = stripped(rows, n)
+    assert len(listed) == len(set(listed)) == env.num_actions
+    assert set(listed) == paths_by_networkx(instance)
+    assert Traffic.extents(instance)["actions"] == len(listed)
+    assert all(env.action_space.contains(row) for row in rows)
+
+
+def test_mask_follows_the_rule_and_says_what_is_valid_one_by_one():
+    env = Traffic(episodes.with_sweeps(Traffic, 8, seed=2, sweeps=5))
+    actions = env.all_actions()
+    for _ in episodes.play(env, steps=6):
+        mask = env.action_mask()
+        np.testing.assert_array_equal(mask, [env.is_valid_action(a) for a in actions])
+        np.testing.assert_array_equal(mask, [is_valid_slowly(env, a) for a in actions])
+        assert env.has_valid_action() == mask.any()
+        np.testing.assert_array_equal(env.valid_actions(), actions[mask])
+
+
+def test_invalid_actions_of_all_kinds_are_refused(instance):
+    env = Traffic(instance)
+    env.reset(seed=0)
+    n, positions = instance.params["nodes"], env.solution().shape[1]
+    good = env.sample_valid_action(np.random.default_rng(0))
+    length = int((good[1:] < n).sum())
+    for change in (
+        {0: (good[0] + 1) % len(instance.arrays["volumes"])},
+        {1: n},
+        {length: n},
+        {2: good[1]},
+        {positions: 0} if length < positions else {length: good[1]},
+    ):
+        bad = good.copy()
+        for column, value in change.items():
+            bad[column] = value
+        assert not env.is_valid_action(bad)
+    assert not env.is_valid_action([good[0], *env.solution()[good[0]]])
+
+
+def test_sampled_actions_are_uniform_over_demands_and_their_paths():
+    env = Traffic(episodes.with_sweeps(Traffic, 8, seed=2, sweeps=5))
+    env.reset(seed=0)
+    valid = stripped(env.valid_actions(), 8)
+    rng = np.random.default_rng(0)
+    count = 8000
+    drawn = stripped([env.sample_valid_action(rng) for _ in range(count)], 8)
+    assert set(drawn) <= set(valid)
+    demands = [d for d, *_ in valid]
+    for action in valid:
+        expected = count / len(set(demands)) / demands.count(action[0])
+        assert abs(drawn.count(action) - expected) < 6 * np.sqrt(expected)
+
+
+def test_no_valid_action_where_there_is_one_path_only():
+    arrays = {
+        "edges": np.array([[0, 1], [1, 2]]),
+        "capacities": np.ones(2),
+        "demands": np.array([[0, 2], [2, 1]]),
+        "volumes": np.ones(2),
+    }
+    env = Traffic(Instance("traffic", "line", 2, arrays, {"nodes": 3}))
+    env.reset(seed=0)
+    assert not env.has_valid_action()
+    assert env.sample_valid_action() is None
+    *_, terminated, _, info = env.step(np.zeros(env.action_space.shape, dtype=np.int64))
+    assert terminated
+    assert info["reason"] == "no valid action"
+
+
+def test_episode_has_three_steps_per_demand_and_rewards_sum_to_the_score(instance):
+    env = Traffic(instance)
+    steps = list(episodes.play(env))
+    assert len(steps) == 3 * len(instance.arrays["volumes"])
+    assert sum(reward for _, reward, _ in steps) == pytest.approx(steps[-1][2]["score"])
+
+
+def test_bounds_solver_and_sweeps_stand_in_order(instance):
+    sweeps, solver = instance.references.sweeps, Traffic.solve(instance, 5).solver
+    assert solver.value == Traffic.solve(instance, 5).solver.value
+    assert solver.value == Traffic.evaluate_solution(instance, solver.solution)
+    network = network_of(instance)
+    over_paths, over_all = lower_bound(instance), flow_bound(network)
+    slack = 1.0 - 1e-7
+    assert over_all * slack <= over_paths
+    assert over_paths * slack <= solver.value
+    assert solver.value <= sweeps.best * (1 + 1e-12)
+
+
+def test_utilisation_is_never_below_the_flow_bound():
+    for seed in range(6):
+        env = Traffic(Traffic.generate(9, seed=seed))
+        bound = lower_bound(env.instance)
+        for _, _, info in episodes.play(env, seed, 20):
+            assert info["objective"] >= bound * (1.0 - 1e-7)
+
+
+def test_generation_repeats_and_is_over_the_papers_ranges():
+    for seed in range(6):
+        instance = Traffic.generate(seed=seed)
+        assert instance.checksum == Traffic.generate(seed=seed).checksum
+        assert 10 <= instance.params["nodes"] <= 25
+        assert 0.1 <= instance.params["non_zero_traffic_ratio"] <= 0.2
+        assert instance.size == len(instance.arrays["volumes"])
+
+
+def test_starts(instance):
+    env = Traffic(instance, start="default")
+    env.reset(seed=0)
+    n, graph = instance.params["nodes"], graph_of(instance)
+    for d, (source, target) in enumerate(instance.arrays["demands"].T.tolist()):
+        hops = (env.solution()[d] < n).sum() - 1
+        assert hops == nx.shortest_path_length(graph, source, target)
+    paths = env.solution()
+    wrong = paths.copy()
+    wrong[2] = n
+    with pytest.raises(SpecError, match="row 2"):
+        env.reset(seed=0, options={"start": wrong})
+    narrow = paths[:, : int((paths < n).sum(axis=1).max())]  # fewer columns will do
+    env.reset(seed=0, options={"start": narrow})
+    np.testing.assert_array_equal(env.solution(), paths)
+
+
+def test_picture(instance):
+    episodes.check_picture(Traffic, instance)
