@@ -15,6 +15,9 @@ from lagco.registration import register_environments
 __version__ = "0.1.0"
 
 _HOMES = {
+    "lagco.agents.bundle": ("Agent", "load"),
+    "lagco.agents.config": ("TrainConfig",),
+    "lagco.agents.training": ("train",),
     "lagco.core.checker": ("check_problem",),
     "lagco.core.descriptors": (
         "get_density",
@@ -71,6 +74,10 @@ __all__ = ["__version__", "problems", *sorted(_HOME_OF)]
 
 if TYPE_CHECKING:
     from lagco import problems as problems
+    from lagco.agents.bundle import Agent as Agent
+    from lagco.agents.bundle import load as load
+    from lagco.agents.config import TrainConfig as TrainConfig
+    from lagco.agents.training import train as train
     from lagco.core.checker import check_problem as check_problem
     from lagco.core.descriptors import get_density as get_density
     from lagco.core.descriptors import get_log_mean_degree as get_log_mean_degree

@@ -57,12 +57,13 @@ class Episode:
 
 @dataclass(frozen=True)
 class InstanceResult:
-    """The episodes of one policy on one instance."""
+    """The episodes of one policy on one instance; `seen` says whether it was trained on it."""
 
     instance: str
     size: int
     checksum: str
     episodes: tuple[Episode, ...]
+    seen: bool = False
 
     def first(self, key: str) -> float | None:
         """The value of the first episode."""
@@ -99,12 +100,17 @@ class Evaluation:
     problem: str
     results: tuple[InstanceResult, ...]
 
-    def summary(self) -> dict[str, Summary | None]:
-        """Every measure, as of the first episode and as the best over all: ``score/first``, …"""
+    def summary(self, seen: bool | None = None) -> dict[str, Summary | None]:
+        """Every measure, as of the first episode and as the best over all: ``score/first``, …
+
+        Args:
+            seen: only over instances that the agent was trained on (True), or not (False).
+        """
         table: dict[str, Summary | None] = {}
+        chosen = [r for r in self.results if seen is None or r.seen == seen]
         for key in MEASURES:
             for pick in ("first", "best"):
-                values = [getattr(result, pick)(key) for result in self.results]
+                values = [getattr(result, pick)(key) for result in chosen]
                 table[f"{key}/{pick}"] = _summarise([v for v in values if v is not None])
         return table
 
@@ -114,32 +120,40 @@ class Evaluation:
             "policy": self.policy,
             "problem": self.problem,
             "summary": {k: v and asdict(v) for k, v in self.summary().items()},
+            "unseen": {k: v and asdict(v) for k, v in self.summary(seen=False).items()},
             "instances": [asdict(result) for result in self.results],
         }
 
 
 def evaluate(
-    policy: str | Policy = "greedy",
+    policy: str | Path | Policy = "greedy",
     data: str | Path | DataSet | Sequence[Instance] = (),
     *,
     episodes: int = 5,
     problem: str | type[Problem] | None = None,
-    features: str = "full",
+    features: str | None = None,
+    decoder: str | None = None,
+    k: int = 10,
     progress: Callable[[Iterable[Instance]], Iterable[Instance]] = iter,
 ) -> Evaluation:
     """Run a policy on every instance of a data set.
 
     Args:
-        policy: ``random``, ``greedy`` or an object with ``act(env, rng, explore)``.
+        policy: ``random``, ``greedy``, the folder of a trained agent, or an object with
+            ``act(env, rng, explore)``.
         data: folder of a data set, the data set, or instances.
         episodes: per instance, with the paper's test seeds.
         problem: needed if the problem is not one of lagco's.
-        features: feature set of the environment.
+        features: feature set of the environment; an agent brings its own.
+        decoder: how a projection agent's points are decoded, if not by its own decoder.
+        k: how many of the nearest actions that decoder chooses among.
         progress: wraps the iteration over instances.
     """
     if episodes < 1:
         raise SpecError(f"episodes={episodes}: run at least one")
-    chosen = plain_policy(policy) if isinstance(policy, str) else policy
+    chosen = _policy(policy, problem, decoder, k)
+    seen: frozenset[str] = getattr(chosen, "trained_on", frozenset())
+    features = str(getattr(chosen, "features", features or "full"))
     instances = DataSet.load(data) if isinstance(data, str | Path) else data
     if not len(instances):
         raise SpecError("there is no instance to evaluate on; give data=")
@@ -159,8 +173,31 @@ def evaluate(
             run_episode(env, instance, chosen, seed, explore=position > 0)
             for position, seed in enumerate(seeds)
         )
-        results.append(InstanceResult(instance.name, instance.size, instance.checksum, runs))
+        known = instance.checksum in seen
+        results.append(InstanceResult(instance.name, instance.size, instance.checksum, runs, known))
     return Evaluation(chosen.name, cls.name, tuple(results))
+
+
+def _policy(
+    policy: str | Path | Policy,
+    problem: str | type[Problem] | None,
+    decoder: str | None,
+    k: int,
+) -> Policy:
+    if not isinstance(policy, str | Path):
+        chosen: Any = policy
+    elif Path(policy).is_dir():
+        from lagco.agents.bundle import load
+
+        chosen = load(policy, problem)
+    else:
+        chosen = plain_policy(str(policy))
+    if decoder is not None:
+        if not hasattr(chosen, "with_decoder"):
+            raise SpecError(f"decoder={decoder!r}: {chosen.name} does not decode points")
+        chosen = chosen.with_decoder(decoder, k)
+    found: Policy = chosen
+    return found
 
 
 def run_episode(

@@ -20,11 +20,16 @@ from lagco.registration import ENTRIES
 
 
 def info(path: str | Path) -> dict[str, Any]:
-    """Describe an instance file or the folder of a data set.
+    """Describe an instance file, the folder of a data set, or that of a trained agent.
 
     The data set is verified: every file is there and is what the manifest lists.
     """
     path = Path(path)
+    if (path / "agent.json").exists():
+        from lagco.agents.bundle import load
+
+        agent = load(path)
+        return {"kind": "agent", **agent.description}
     if path.is_dir():
         return _about_data(DataSet.load(path))
     if not path.exists():

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
+from stable_baselines3 import PPO
+from stable_baselines3.common.base_class import BaseAlgorithm
 
+from lagco.agents.config import TrainConfig
+from lagco.agents.method import Weights
+from lagco.agents.network import layer_arrays, perceptron, policy_arguments, ppo_arguments
 from lagco.agents.vector_env import ProblemVecEnv
+from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
@@ -77,3 +84,104 @@ class ProjectionVecEnv(LatentVecEnv):
         if self.executed is not None:
             self.executed[index] = view.actions().vectors(row)[0]
         return plain_action(view.raw(row)[0])
+
+
+class ProjectionMethod:
+    """Gaussian over the Box; the nearest valid action by cosine."""
+
+    name = "projection"
+    latent = True
+
+    def env(
+        self,
+        problem: type[Problem],
+        instances: Sequence[Instance],
+        space: LatentSpace | None,
+        config: TrainConfig,
+    ) -> ProblemVecEnv:
+        """See :class:`~lagco.agents.method.Method`."""
+        decoder = Decoder(config.decoder, config.k, "cosine")
+        return ProjectionVecEnv(problem, instances, space, decoder, **vec_env_options(config))
+
+    def model(self, env: ProblemVecEnv, config: TrainConfig) -> BaseAlgorithm:
+        """See :class:`~lagco.agents.method.Method`."""
+        arguments = ppo_arguments(config)
+        return PPO("MlpPolicy", env, policy_kwargs=policy_arguments(config), **arguments)
+
+    def weights(self, model: BaseAlgorithm) -> dict[str, Array]:
+        """See :class:`~lagco.agents.method.Method`."""
+        policy: Any = model.policy
+        found = layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
+        return found | {"log_std": policy.log_std.detach().numpy().copy()}
+
+    def facts(self, env: ProblemVecEnv) -> dict[str, Any]:
+        """See :class:`~lagco.agents.method.Method`."""
+        return {}
+
+    def actor(
+        self,
+        env: ContinuousEnv,
+        weights: Weights,
+        facts: Mapping[str, Any],
+        space: LatentSpace | None,
+        decoder: Decoder | None,
+    ) -> ProjectionActor:
+        """See :class:`~lagco.agents.method.Method`."""
+        assert space is not None
+        return ProjectionActor(env, weights, space, decoder or Decoder())
+
+
+class ProjectionActor:
+    """Predicts a point in one pass and decodes it."""
+
+    def __init__(
+        self, env: ContinuousEnv, weights: Weights, space: LatentSpace, decoder: Decoder
+    ) -> None:
+        self.view = space.view(env)
+        self._network = perceptron(weights, "policy")
+        self._deviation = np.exp(weights["log_std"])
+        self._low, self._high = space.scale.low, space.scale.high
+        self._decoder = decoder
+        self._observation = np.empty(self.view.observation_width, np.float32)
+
+    def act(self, rng: np.random.Generator, explore: bool) -> Any:
+        """See :class:`~lagco.agents.method.Actor`."""
+        view = self.view
+        view.refresh()
+        observation = view.observation(self._observation)
+        proto = self._network(observation)
+        if explore:
+            proto = proto + self._deviation * rng.standard_normal(len(proto), dtype=np.float32)
+        np.clip(proto, self._low, self._high, out=proto)
+        row = self._decoder.choose(view, proto, rng, observation)
+        return plain_action(view.raw(row)[0])
+
+    def timed(self, rng: np.random.Generator) -> dict[str, float]:
+        """One decision without exploring, and the seconds that its parts took."""
+        began = time.perf_counter()
+        self.view.refresh()
+        encoded = time.perf_counter()
+        observation = self.view.observation(self._observation)
+        observed = time.perf_counter()
+        proto = self._network(observation)
+        np.clip(proto, self._low, self._high, out=proto)
+        predicted = time.perf_counter()
+        row = self._decoder.choose(self.view, proto, rng, observation)
+        plain_action(self.view.raw(row)[0])
+        return {
+            "encode": encoded - began,
+            "observe": observed - encoded,
+            "policy": predicted - observed,
+            "search": time.perf_counter() - predicted,
+        }
+
+
+def vec_env_options(config: TrainConfig) -> dict[str, Any]:
+    """Options of a :class:`ProblemVecEnv` that follow from the configuration."""
+    return {
+        "envs": config.envs,
+        "seed": config.seed,
+        "features": config.features,
+        "rotation": "paper" if config.preset == "paper" else "episode",
+        "scale_rewards": config.scale_rewards,
+    }

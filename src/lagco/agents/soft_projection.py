@@ -9,7 +9,7 @@ and indices, not action rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -17,15 +17,24 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 import torch
+from stable_baselines3 import PPO
+from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.type_aliases import RolloutBufferSamples
 from torch import Tensor, nn
 
-from lagco.agents.projection import LatentVecEnv
+from lagco.agents.config import TrainConfig
+from lagco.agents.method import Weights
+from lagco.agents.network import layer_arrays, policy_arguments, ppo_arguments
+from lagco.agents.projection import LatentVecEnv, ProjectionActor, vec_env_options
+from lagco.agents.vector_env import ProblemVecEnv
+from lagco.core.env import ContinuousEnv
+from lagco.core.problem import Problem
 from lagco.decoding import ProductSpace
-from lagco.latent.decoder import plain_action
-from lagco.latent.space import LatentView
+from lagco.instances import Instance
+from lagco.latent.decoder import Decoder, plain_action
+from lagco.latent.space import LatentSpace, LatentView
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -247,3 +256,87 @@ class SoftProjectionPolicy(ActorCriticPolicy):
         assert logits is not None
         scaled = logits * torch.exp(-self.log_temperature)
         return torch.log_softmax(scaled.masked_fill(~batch.valid, -1e9), dim=1)
+
+
+class SoftProjectionMethod:
+    """Categorical over the valid actions; the mode is the nearest one by inner product."""
+
+    name = "soft-projection"
+    latent = True
+
+    def env(
+        self,
+        problem: type[Problem],
+        instances: Sequence[Instance],
+        space: LatentSpace | None,
+        config: TrainConfig,
+    ) -> ProblemVecEnv:
+        """See :class:`~lagco.agents.method.Method`."""
+        decoder = Decoder("nearest", config.k, "inner")
+        return CandidateVecEnv(problem, instances, space, decoder, **vec_env_options(config))
+
+    def model(self, env: ProblemVecEnv, config: TrainConfig) -> BaseAlgorithm:
+        """See :class:`~lagco.agents.method.Method`."""
+        assert isinstance(env, CandidateVecEnv)
+        keywords = policy_arguments(config)
+        return PPO(
+            SoftProjectionPolicy,
+            env,
+            policy_kwargs=keywords | {"proto_width": env.space.scale.width, "source": env},
+            rollout_buffer_class=CandidateRolloutBuffer,
+            rollout_buffer_kwargs={"source": env},
+            **ppo_arguments(config),
+        )
+
+    def weights(self, model: BaseAlgorithm) -> dict[str, Array]:
+        """See :class:`~lagco.agents.method.Method`."""
+        policy: Any = model.policy
+        found = layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
+        return found | {"log_temperature": policy.log_temperature.detach().numpy().copy()}
+
+    def facts(self, env: ProblemVecEnv) -> dict[str, Any]:
+        """See :class:`~lagco.agents.method.Method`."""
+        return {}
+
+    def actor(
+        self,
+        env: ContinuousEnv,
+        weights: Weights,
+        facts: Mapping[str, Any],
+        space: LatentSpace | None,
+        decoder: Decoder | None,
+    ) -> SoftProjectionActor:
+        """See :class:`~lagco.agents.method.Method`."""
+        assert space is not None
+        return SoftProjectionActor(env, weights, space, decoder)
+
+
+class SoftProjectionActor(ProjectionActor):
+    """Predicts a proto-action in one pass; takes the nearest action, or samples by softmax."""
+
+    def __init__(
+        self,
+        env: ContinuousEnv,
+        weights: Weights,
+        space: LatentSpace,
+        decoder: Decoder | None,
+    ) -> None:
+        # the proto-action is not bounded, and nothing is added to it
+        unbounded = {**weights, "log_std": np.zeros(1, np.float32)}
+        super().__init__(env, unbounded, space, decoder or Decoder("nearest", 1, "inner"))
+        self._low, self._high = np.full(1, -np.inf, np.float32), np.full(1, np.inf, np.float32)
+        self._temperature = float(np.exp(weights["log_temperature"][0]))
+
+    def act(self, rng: np.random.Generator, explore: bool) -> Any:
+        """See :class:`~lagco.agents.method.Actor`."""
+        view = self.view
+        view.refresh()
+        observation = view.observation(self._observation)
+        proto = self._network(observation)
+        if explore and self._decoder.spelling == "nearest":
+            candidates = find_candidates(view, proto)
+            logits = candidates.logits(proto) / self._temperature
+            row = candidates.rows[[int(np.argmax(logits + rng.gumbel(size=len(logits))))]]
+        else:
+            row = self._decoder.choose(view, proto, rng, observation)
+        return plain_action(view.raw(row)[0])

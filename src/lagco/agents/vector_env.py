@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -20,6 +21,7 @@ Array: TypeAlias = npt.NDArray[Any]
 ROTATIONS = ("episode", "paper")
 #: `paper`: all environments change to the same random instance every so many episodes
 _PAPER_INTERVAL = 100
+_RECENT = 100
 
 
 class InstanceDeck:
@@ -73,9 +75,11 @@ class ProblemVecEnv(VecEnv):
         features: feature set.
         rotation: see :class:`InstanceDeck`.
         stop_at_best: end episodes at the sweeps' best value.
+        scale_rewards: multiply rewards by the episode length.
 
     Attributes:
-        finished: one record per finished episode since :meth:`take_finished` was called.
+        recent: records of the last 100 finished episodes.
+        episodes_done: how many have finished.
     """
 
     def __init__(
@@ -88,6 +92,7 @@ class ProblemVecEnv(VecEnv):
         features: str = "full",
         rotation: str = "episode",
         stop_at_best: bool = True,
+        scale_rewards: bool = False,
     ) -> None:
         if not len(instances):
             raise SpecError("there is no training instance")
@@ -103,8 +108,10 @@ class ProblemVecEnv(VecEnv):
             for i in range(envs)
         ]
         self._episodes: list[dict[str, Any]] = [{} for _ in range(envs)]
+        self._scale_rewards = scale_rewards
         self._returns = np.zeros(envs)
-        self.finished: list[dict[str, Any]] = []
+        self.recent: deque[dict[str, Any]] = deque(maxlen=_RECENT)
+        self.episodes_done = 0
         self._actions: Any = None
         self.num_envs = envs
         observation_space, action_space = self._spaces()
@@ -148,7 +155,7 @@ class ProblemVecEnv(VecEnv):
             raw = self._raw_action(index, self._actions[index])
             _, reward, terminated, truncated, info = problem.step(raw)
             self._episodes[index]["actions"].append(raw)
-            rewards[index] = reward
+            rewards[index] = reward * (problem.episode_length if self._scale_rewards else 1)
             self._returns[index] += reward
             self._observe(index, self._observations[index])
             if terminated or truncated:
@@ -168,7 +175,8 @@ class ProblemVecEnv(VecEnv):
             "return": float(self._returns[index]),
             "length": length,
         }
-        self.finished.append(record)
+        self.recent.append(record)
+        self.episodes_done += 1
         info = {
             **info,
             "terminal_observation": self._observations[index].copy(),
@@ -178,11 +186,6 @@ class ProblemVecEnv(VecEnv):
         self._begin(index)
         self._observe(index, self._observations[index])
         return info
-
-    def take_finished(self) -> list[dict[str, Any]]:
-        """The episodes finished since the last call."""
-        finished, self.finished = self.finished, []
-        return finished
 
     def _begin(self, index: int) -> None:
         number = self._deck.draw()
@@ -207,7 +210,8 @@ class ProblemVecEnv(VecEnv):
                 {**e, "actions": [np.asarray(a).tolist() for a in e["actions"]]}
                 for e in self._episodes
             ],
-            "finished": list(self.finished),
+            "recent": list(self.recent),
+            "episodes_done": self.episodes_done,
         }
 
     def restore(self, state: dict[str, Any]) -> Array:
@@ -224,7 +228,8 @@ class ProblemVecEnv(VecEnv):
         self._deck.restore(state["deck"])
         for rng, saved in zip(self._rngs, state["rngs"], strict=True):
             rng.bit_generator.state = saved
-        self.finished = list(state["finished"])
+        self.recent = deque(state["recent"], maxlen=_RECENT)
+        self.episodes_done = int(state["episodes_done"])
         return self._observations.copy()
 
     # -- the rest of the interface

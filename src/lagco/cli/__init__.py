@@ -8,7 +8,7 @@ import sys
 import typer
 from rich.console import Console
 
-from lagco.cli import bench, data, judge, space
+from lagco.cli import bench, data, judge, learn, space
 from lagco.errors import LagcoError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 data.add_commands(app)
 judge.add_commands(app)
 space.add_commands(app)
+learn.add_commands(app)
 bench.add_commands(app)
 
 

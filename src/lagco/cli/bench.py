@@ -14,6 +14,8 @@ def add_commands(app: typer.Typer) -> None:
     group = typer.Typer(help="Measure speed; every figure in the documents comes from here.")
     group.command()(decode)
     group.command()(encode)
+    group.command()(latency)
+    group.command()(throughput)
     app.add_typer(group, name="bench")
 
 
@@ -58,6 +60,40 @@ def encode(
     from lagco.problems import problem_class
 
     _print("encoding", [bench_encode(problem_class(problem), size=size)], as_json)
+
+
+def latency(
+    problem: Annotated[str, typer.Option(help="Name of a problem.")] = "tsp",
+    sizes: Annotated[str, typer.Option(help="Sizes with commas.")] = "20,50,100,150",
+    method: Annotated[str, typer.Option(help="Method.")] = "projection",
+    features: Annotated[str, typer.Option(help="Feature set.")] = "full",
+    as_json: AsJson = False,
+) -> None:
+    """Whole decisions and their parts, on one thread."""
+    from lagco.agents.bench import bench_latency
+    from lagco.problems import problem_class
+
+    listed = [int(size) for size in sizes.split(",")]
+    _print(
+        "decisions",
+        bench_latency(problem_class(problem), listed, method, features=features),
+        as_json,
+    )
+
+
+def throughput(
+    problem: Annotated[str, typer.Option(help="Name of a problem.")] = "tsp",
+    size: Annotated[int, typer.Option(help="Size of the instances.")] = 50,
+    method: Annotated[str, typer.Option(help="Method.")] = "projection",
+    features: Annotated[str, typer.Option(help="Feature set.")] = "full",
+    as_json: AsJson = False,
+) -> None:
+    """Training steps per second, and SB3's PPO on CartPole in the same run, on one thread."""
+    from lagco.agents.bench import bench_throughput
+    from lagco.problems import problem_class
+
+    record = bench_throughput(problem_class(problem), size, method, features=features)
+    _print("training", [record], as_json)
 
 
 def _print(title: str, records: list[dict[str, Any]], as_json: bool) -> None:

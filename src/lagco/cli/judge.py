@@ -48,22 +48,35 @@ def check(
 
 def evaluate(
     data: Annotated[Path, typer.Option(help="Folder of a data set.")],
+    agent: Annotated[
+        list[Path] | None, typer.Argument(help="Folders of trained agents.", show_default=False)
+    ] = None,
     policy: Annotated[
         str, typer.Option(help="random, greedy, or several with commas.")
     ] = "random,greedy",
+    decoder: Annotated[
+        str | None,
+        typer.Option(help="nearest, sampled, rule:module:function, scored or preview."),
+    ] = None,
+    k: Annotated[int, typer.Option("--k", help="Nearest actions the decoder sees.")] = 10,
     episodes: Annotated[int, typer.Option(help="Episodes per instance.")] = 5,
     problem: Annotated[
         str | None, typer.Option(help="module:Class, if the problem is not one of lagco's.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate policies on every instance of a data set, on both scales."""
+    """Evaluate agents and plain policies on every instance of a data set, on both scales."""
     import lagco
     from lagco.evaluation import solver_evaluation
 
     evaluations = [
+        lagco.evaluate(folder, data, episodes=episodes, problem=problem, decoder=decoder, k=k)
+        for folder in agent or ()
+    ]
+    evaluations += [
         lagco.evaluate(name.strip(), data, episodes=episodes, problem=problem)
         for name in policy.split(",")
+        if name.strip()
     ]
     solver = solver_evaluation(data, problem)
     if solver is not None:

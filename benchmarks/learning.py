@@ -1,0 +1,129 @@
+"""Learning is shown: every method trained on 20 instances and tested on 20 unseen ones.
+
+    python benchmarks/learning.py --out runs/learning [--problems tsp] [--methods projection]
+    python benchmarks/learning.py --out runs/learning --table
+
+Runs that are there already are not repeated, so the command can be stopped and given again; several
+processes may share a folder if they train different methods. Instances are of the paper's ranges.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import lagco
+from lagco.agents.config import METHODS
+from lagco.evaluation import Evaluation, solver_evaluation
+from lagco.files import readable_json, write_atomically
+
+PROBLEMS = ("tsp", "min-vertex", "max-cut")
+STEPS, SEEDS = 100_000, (42, 100)
+
+
+def data_of(problem: str, out: Path) -> tuple[list[lagco.Instance], list[lagco.Instance]]:
+    """20 training and 20 test instances, made once."""
+    data = lagco.generate(problem, 40, out=out / problem / "data", progress=False)
+    instances = list(data)
+    return instances[:20], instances[20:]
+
+
+def encoder_of(
+    problem: str, features: str, seed: int, train: list[lagco.Instance], out: Path
+) -> Path:
+    """The encoder that all methods of a seed share."""
+    folder = out / problem / f"encoder-{features}-{seed}"
+    if not (folder / "encoder.json").exists():
+        lagco.pretrain(problem, train, folder, features=features, seed=seed, progress=False)
+    return folder
+
+
+def measure(evaluation: Evaluation) -> dict[str, Any]:
+    """The figures of a table row."""
+    summary = evaluation.summary()
+    return {key: entry and entry.iqm for key, entry in summary.items()}
+
+
+def run(problem: str, method: str, features: str, seed: int, steps: int, out: Path) -> None:
+    """Train and test once, unless that was done."""
+    folder = out / problem / f"{method}-{features}-{seed}"
+    if (folder / "result.json").exists():
+        return
+    train, test = data_of(problem, out)
+    encoder = None if method.startswith("p-") else encoder_of(problem, features, seed, train, out)
+    agent = lagco.train(
+        problem,
+        train,
+        folder,
+        encoder=encoder,
+        method=method,
+        features=features,
+        seed=seed,
+        steps=steps,
+    )
+    result = {
+        "problem": problem,
+        "method": method,
+        "features": features,
+        "seed": seed,
+        "steps": steps,
+        "seconds": agent.description["training"]["seconds"],
+        **measure(lagco.evaluate(agent, test)),
+    }
+    write_atomically(folder / "result.json", readable_json(result))
+    print(json.dumps(result), flush=True)
+
+
+def table(out: Path, problems: list[str]) -> None:
+    """Print one Markdown table per problem, means over seeds."""
+    for problem in problems:
+        rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for path in sorted((out / problem).glob("*/result.json")):
+            found = json.loads(path.read_text())
+            rows.setdefault((found["method"], found["features"]), []).append(found)
+        _, test = data_of(problem, out)
+        for policy in ("random", "greedy"):
+            rows[policy, "-"] = [measure(lagco.evaluate(policy, test)) | {"seconds": 0.0}]
+        solver = solver_evaluation(test)
+        if solver is not None:
+            rows["solver", "-"] = [measure(solver) | {"seconds": 0.0}]
+        keys = ("score/best", "score_best/best", "solver_score/best", "solver_score_best/best")
+        keys += ("gap/best", "gap/first")
+        print(f"\n{problem}\n\n| method | features | runs | {' | '.join(keys)} | seconds |")
+        print(f"| --- | --- | --- | {' | '.join('---' for _ in keys)} | --- |")
+        for (method, features), found in sorted(rows.items()):
+            cells = []
+            for key in keys:
+                values = [f[key] for f in found if f[key] is not None]
+                digits = 1 if key.startswith("gap") else 3
+                cells.append(f"{np.mean(values):.{digits}f}" if values else "-")
+            seconds = np.mean([f["seconds"] for f in found])
+            joined = " | ".join(cells)
+            print(f"| {method} | {features} | {len(found)} | {joined} | {seconds:.0f} |")
+
+
+def main() -> None:
+    """Train what is missing, then print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--problems", default=",".join(PROBLEMS))
+    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--features", default="full")
+    parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--table", action="store_true", help="only print the tables")
+    arguments = parser.parse_args()
+    problems = arguments.problems.split(",")
+    if not arguments.table:
+        for seed in SEEDS:
+            for problem in problems:
+                for method in arguments.methods.split(","):
+                    run(problem, method, arguments.features, seed, arguments.steps, arguments.out)
+    table(arguments.out, problems)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""Checkpoints: everything that a run needs to go on as if it had never stopped, in one file.
+
+Weights, optimiser, random states and the observations are arrays; counters and the episodes under
+way (instance, seed, actions so far, replayed on resume) are JSON in the file's header.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as save_arrays
+from stable_baselines3.common.base_class import BaseAlgorithm
+
+from lagco.agents.vector_env import ProblemVecEnv
+from lagco.errors import LagcoError
+from lagco.files import write_atomically
+
+Array: TypeAlias = npt.NDArray[Any]
+
+FORMAT = "lagco-checkpoint"
+VERSION = 1
+
+
+def save_checkpoint(
+    path: str | Path, model: BaseAlgorithm, env: ProblemVecEnv, identity: str
+) -> None:
+    """Write the state of a run, between two rollouts.
+
+    Args:
+        path: of the file; it is replaced atomically.
+        model: between two rollouts.
+        env: its environment.
+        identity: of the run; only the same run can go on from it.
+    """
+    arrays: dict[str, Array] = {}
+    for name, tensor in model.policy.state_dict().items():
+        arrays[f"policy/{name}"] = tensor.detach().numpy()
+    optimiser = model.policy.optimizer.state_dict()
+    for number, state in optimiser["state"].items():
+        for key, value in state.items():
+            arrays[f"optimiser/{number}/{key}"] = torch.as_tensor(value).numpy()
+    arrays["rng/torch"] = torch.get_rng_state().numpy()
+    kind, keys, position, has_gauss, gauss = np.random.get_state()
+    assert kind == "MT19937"
+    arrays["rng/numpy"] = np.asarray(keys)
+    arrays["observations"] = np.asarray(model._last_obs)
+    arrays["episode_starts"] = np.asarray(model._last_episode_starts)
+    header: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "identity": identity,
+        "steps": int(model.num_timesteps),
+        "updates": int(getattr(model, "_n_updates", 0)),
+        "numpy": [int(position), int(has_gauss), float(gauss)],
+        "python": json.dumps(random.getstate()),
+        "env": env.state(),
+    }
+    more: Any = model  # a method may have more to remember, such as a replay buffer
+    if hasattr(model, "extra_state"):
+        header["extra"] = more.extra_state()
+        arrays |= {f"extra/{name}": array for name, array in more.extra_arrays().items()}
+    content = {name: np.ascontiguousarray(array) for name, array in sorted(arrays.items())}
+    write_atomically(path, save_arrays(content, {"lagco": json.dumps(header)}))
+
+
+def read_header(path: str | Path) -> dict[str, Any]:
+    """The header of a checkpoint, checked."""
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            header = json.loads((file.metadata() or {}).get("lagco", "null"))
+    except (OSError, SafetensorError, ValueError, RecursionError) as error:
+        raise LagcoError(f"{path}: not a readable checkpoint ({error})") from error
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise LagcoError(f"{path}: not a checkpoint of lagco")
+    if header.get("version") != VERSION:
+        raise LagcoError(
+            f"{path}: checkpoint version {header.get('version')!r}, this lagco reads {VERSION}"
+        )
+    return header
+
+
+def restore_checkpoint(
+    path: str | Path, model: BaseAlgorithm, env: ProblemVecEnv, identity: str
+) -> int:
+    """Bring a fresh model and environment to where the run was; returns the steps done."""
+    header = read_header(path)
+    if header["identity"] != identity:
+        raise LagcoError(
+            f"{path}: belongs to a run with another configuration or other data; choose another "
+            "folder or remove it"
+        )
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        _restore_model(model, arrays)
+        model._last_obs = env.restore(header["env"])
+        if hasattr(model, "restore_extra"):
+            extra = {
+                name.removeprefix("extra/"): array
+                for name, array in arrays.items()
+                if name.startswith("extra/")
+            }
+            model.restore_extra(header.get("extra", {}), extra)
+        if not np.array_equal(model._last_obs, arrays["observations"]):
+            raise ValueError("replaying its episodes leads to other observations")
+        model._last_episode_starts = arrays["episode_starts"]
+        model.num_timesteps = int(header["steps"])
+        model._n_updates = int(header["updates"])
+        # random states come last: building and replaying draws from them
+        position, has_gauss, gauss = header["numpy"]
+        np.random.set_state(("MT19937", arrays["rng/numpy"], position, has_gauss, gauss))
+        kind, state, cached = json.loads(header["python"])
+        random.setstate((kind, tuple(state), cached))
+        torch.set_rng_state(torch.from_numpy(arrays["rng/torch"]))
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise LagcoError(f"{path}: cannot go on from this checkpoint ({error})") from error
+    return int(header["steps"])
+
+
+def _restore_model(model: BaseAlgorithm, arrays: dict[str, Array]) -> None:
+    weights = {
+        name.removeprefix("policy/"): torch.from_numpy(array)
+        for name, array in arrays.items()
+        if name.startswith("policy/")
+    }
+    model.policy.load_state_dict(weights)
+    optimiser = model.policy.optimizer.state_dict()
+    optimiser["state"] = {}
+    for name, array in arrays.items():
+        if name.startswith("optimiser/"):
+            _, number, key = name.split("/")
+            state = optimiser["state"].setdefault(int(number), {})
+            state[key] = torch.from_numpy(array.copy())
+    model.policy.optimizer.load_state_dict(optimiser)

@@ -1,0 +1,151 @@
+"""Configuration of a training run."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from lagco.errors import SpecError, suggest
+
+METHODS = (
+    "projection",
+    "soft-projection",
+    "iterative",
+    "p-discrete",
+    "p-discrete-m",
+    "g-discrete",
+    "g-discrete-m",
+)
+STRATEGIES = ("small", "medium", "large", "varied")
+PRESETS = ("default", "paper")
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """Everything that determines a training run beside its data.
+
+    Attributes:
+        method: one of the seven.
+        strategy: ``varied`` trains on all instances; ``small``, ``medium`` and ``large`` on one.
+        steps: environment steps.
+        seed: everything random follows from it.
+        features: ``full`` or ``paper``.
+        preset: ``paper`` rotates instances and updates targets as the paper does.
+        envs: environments stepped together.
+        decoder: ``nearest``, ``sampled``, ``rule:module:function``, ``scored`` or ``preview``.
+        k: how many of the nearest actions a decoder chooses among.
+        hidden: widths of the hidden layers of policy, value and Q networks.
+        learning_rate: of Adam.
+        batch_size: transitions per gradient step.
+        gamma: discount.
+        rollout: transitions per PPO update, over all environments.
+        epochs: passes over a rollout.
+        entropy: weight of the entropy bonus.
+        gae_lambda: of the advantage estimate.
+        clip: PPO's clipping range.
+        max_grad_norm: gradients are cut to this norm.
+        weight_decay: of Adam.
+        scale_rewards: multiply rewards by the episode length, so that a step weighs the same in a
+            small and in a large instance.
+        n_step: length of the returns that Q is fitted to (`iterative` and the scorer).
+        buffer: transitions that `iterative` remembers.
+        train_every: environment steps per gradient step of `iterative`.
+        target_every: environment steps between target updates of `iterative`.
+        tau: share of the new weights in a target update.
+        exploration: share of the steps over which `iterative`'s epsilon falls from 1 to 0.05.
+    """
+
+    method: str = "projection"
+    strategy: str = "varied"
+    steps: int = 100_000
+    seed: int = 0
+    features: str = "full"
+    preset: str = "default"
+    envs: int = 8
+    decoder: str = "nearest"
+    k: int = 10
+    hidden: tuple[int, ...] = (128, 64)
+    learning_rate: float = 1e-3
+    batch_size: int = 64
+    gamma: float = 0.9
+    rollout: int = 2048
+    epochs: int = 10
+    entropy: float = 0.01
+    gae_lambda: float = 0.95
+    clip: float = 0.2
+    max_grad_norm: float = 0.5
+    weight_decay: float = 1e-4
+    scale_rewards: bool = True
+    n_step: int = 5
+    buffer: int = 50_000
+    train_every: int = 4
+    target_every: int = 1000
+    tau: float = 1.0
+    exploration: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("method", METHODS),
+            ("strategy", STRATEGIES),
+            ("preset", PRESETS),
+            ("features", ("full", "paper")),
+        ):
+            if getattr(self, name) not in known:
+                raise SpecError(suggest(name, getattr(self, name), known))
+        for name in ("steps", "envs", "k", "batch_size", "rollout", "epochs", "n_step", "buffer"):
+            if getattr(self, name) < 1:
+                raise SpecError(f"{name}={getattr(self, name)}: at least 1")
+        if not 0.0 <= self.gamma <= 1.0:
+            raise SpecError(f"gamma={self.gamma}: between 0 and 1")
+        if self.rollout % self.envs:
+            raise SpecError(
+                f"rollout={self.rollout} is not a multiple of envs={self.envs}; every environment "
+                "contributes the same number of steps"
+            )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return dataclasses.asdict(self) | {"hidden": list(self.hidden)}
+
+
+#: what a method changes in the defaults, and what the preset `paper` then changes
+_METHOD_DEFAULTS: dict[str, dict[str, Any]] = {
+    "soft-projection": {"entropy": 0.001, "gae_lambda": 0.8},
+    "iterative": {"learning_rate": 1e-4, "batch_size": 32, "gamma": 0.95},
+}
+_PAPER: dict[str, Any] = {"scale_rewards": False}
+_PAPER_METHODS: dict[str, dict[str, Any]] = {"iterative": {"tau": 0.05, "target_every": 10_000}}
+
+
+def train_config(file: str | Path | None = None, **given: Any) -> TrainConfig:
+    """The configuration of a run: defaults of method and preset, then a TOML file, then `given`.
+
+    Entries of `given` that are None count as not given. An unknown key is an error.
+    """
+    values = {} if file is None else _read_toml(Path(file))
+    values |= {name: value for name, value in given.items() if value is not None}
+    known = [field.name for field in fields(TrainConfig)]
+    for name in values:
+        if name not in known:
+            raise SpecError(suggest("configuration key", name, known))
+    method = str(values.get("method", TrainConfig.method))
+    base = dict(_METHOD_DEFAULTS.get(method, {}))
+    if values.get("preset") == "paper":
+        base |= _PAPER | _PAPER_METHODS.get(method, {}) | {"features": "paper"}
+    if "hidden" in values:
+        values["hidden"] = tuple(int(width) for width in values["hidden"])
+    return replace(TrainConfig(), **(base | values))
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        content: Mapping[str, Any] = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise SpecError(f"{path}: cannot be read ({error})") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SpecError(f"{path}: not TOML ({error})") from error
+    return dict(content)

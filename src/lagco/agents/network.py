@@ -1,0 +1,109 @@
+"""Small networks at inference: plain numpy, a few microseconds a pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.agents.config import TrainConfig
+from lagco.errors import LagcoError
+
+Array: TypeAlias = npt.NDArray[Any]
+
+SLOPE = np.float32(0.01)
+
+
+class Perceptron:
+    """Linear layers with LeakyReLU between them.
+
+    Args:
+        layers: (weight (out, in), bias (out,)) per layer.
+    """
+
+    def __init__(self, layers: list[tuple[Array, Array]]) -> None:
+        self._layers = [
+            (np.ascontiguousarray(weight.T, dtype=np.float32), bias.astype(np.float32))
+            for weight, bias in layers
+        ]
+
+    def __call__(self, inputs: Array) -> Array:
+        """Outputs (…, out) for inputs (…, in)."""
+        *hidden, last = self._layers
+        x = inputs
+        for weight, bias in hidden:
+            x = x @ weight
+            x += bias
+            np.maximum(x, SLOPE * x, out=x)
+        found: Array = x @ last[0] + last[1]
+        return found
+
+    @property
+    def inputs(self) -> int:
+        """Width of the inputs."""
+        return int(self._layers[0][0].shape[0])
+
+
+def perceptron(weights: Mapping[str, Array], prefix: str) -> Perceptron:
+    """The network stored as ``prefix.0.weight``, ``prefix.0.bias``, ``prefix.1.weight``, …"""
+    layers: list[tuple[Array, Array]] = []
+    while f"{prefix}.{len(layers)}.weight" in weights:
+        at = f"{prefix}.{len(layers)}"
+        weight, bias = weights[f"{at}.weight"], weights.get(f"{at}.bias")
+        if bias is None or weight.ndim != 2 or bias.shape != weight.shape[:1]:
+            raise LagcoError(f"layer {at} has weights of shape {weight.shape} and no fitting bias")
+        if layers and weight.shape[1] != layers[-1][0].shape[0]:
+            raise LagcoError(
+                f"layer {at} takes {weight.shape[1]} inputs, the one before gives "
+                f"{layers[-1][0].shape[0]}"
+            )
+        layers.append((weight, bias))
+    if not layers:
+        raise LagcoError(f"there is no network {prefix!r} among the weights")
+    return Perceptron(layers)
+
+
+def layer_arrays(prefix: str, *modules: Any) -> dict[str, Array]:
+    """Arrays of the linear layers of torch modules, named as :func:`perceptron` reads them."""
+    from torch import nn
+
+    found: dict[str, Array] = {}
+    number = 0
+    for module in modules:
+        for layer in module.modules():
+            if isinstance(layer, nn.Linear):
+                found[f"{prefix}.{number}.weight"] = layer.weight.detach().numpy().copy()
+                found[f"{prefix}.{number}.bias"] = layer.bias.detach().numpy().copy()
+                number += 1
+    return found
+
+
+def ppo_arguments(config: TrainConfig) -> dict[str, Any]:
+    """Arguments of Stable-Baselines3's PPO; its policy keywords apart."""
+    return {
+        "n_steps": config.rollout // config.envs,
+        "batch_size": config.batch_size,
+        "n_epochs": config.epochs,
+        "learning_rate": config.learning_rate,
+        "gamma": config.gamma,
+        "gae_lambda": config.gae_lambda,
+        "clip_range": config.clip,
+        "ent_coef": config.entropy,
+        "max_grad_norm": config.max_grad_norm,
+        "seed": config.seed,
+        "device": "cpu",
+    }
+
+
+def policy_arguments(config: TrainConfig) -> dict[str, Any]:
+    """Policy keywords that all PPO methods share."""
+    from torch import nn
+
+    hidden = list(config.hidden)
+    return {
+        "net_arch": {"pi": hidden, "vf": hidden},
+        "activation_fn": nn.LeakyReLU,
+        "optimizer_kwargs": {"eps": 1e-7, "weight_decay": config.weight_decay, "fused": True},
+    }

@@ -1,0 +1,288 @@
+"""Training an agent: encoder, latent space, model, progress, checkpoints, bundle."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from stable_baselines3.common.callbacks import BaseCallback
+
+from lagco.agents.bundle import DESCRIPTION, SPACE, Agent, load, save_bundle
+from lagco.agents.checkpoint import read_header, restore_checkpoint, save_checkpoint
+from lagco.agents.config import TrainConfig, train_config
+from lagco.agents.methods import method_of
+from lagco.agents.vector_env import ProblemVecEnv
+from lagco.core.declaration import read_declaration
+from lagco.core.problem import Problem
+from lagco.embedding.encoder import Encoder
+from lagco.embedding.pretrain import pretrain, problem_environments
+from lagco.errors import LagcoError, SpecError
+from lagco.files import canonical_json, readable_json, sha256, write_atomically
+from lagco.instances import DataSet, Instance
+from lagco.latent.files import load_space, save_space
+from lagco.latent.space import LatentSpace
+from lagco.problems import problem_class
+
+RUN, CHECKPOINT, CURVE = "run.json", "checkpoint.safetensors", "progress.csv"
+_COLUMNS = ("steps", "episodes", "score", "score_best", "return", "length", "seconds")
+
+#: called after every rollout with the row of the curve
+Report = Callable[[dict[str, Any]], None]
+
+
+def train(
+    problem: str | type[Problem],
+    data: str | Path | DataSet | Sequence[Instance],
+    out: str | Path,
+    *,
+    config: TrainConfig | None = None,
+    file: str | Path | None = None,
+    encoder: str | Path | Encoder | None = None,
+    init: str | Path | None = None,
+    report: Report | None = None,
+    **settings: Any,
+) -> Agent:
+    """Train an agent and write it to `out`; a run that was interrupted goes on where it was.
+
+    Args:
+        problem: name, ``module:Class`` or class.
+        data: folder of a data set, the data set, or instances.
+        out: folder of the bundle; it also holds checkpoint, curve and latent space.
+        config: the whole configuration; otherwise it is made of `file` and `settings`.
+        file: TOML file with settings.
+        encoder: pre-trained encoder or its folder; pre-trained on the training instances without.
+        init: bundle whose policy weights and latent space to start from.
+        report: called after every rollout.
+        settings: fields of :class:`~lagco.agents.config.TrainConfig`.
+    """
+    cls = problem_class(problem)
+    config = config or train_config(file, **settings)
+    instances = chosen_instances(data, config.strategy)
+    folder = Path(out)
+    identity = _identify(cls, instances, config, encoder, init)
+    _claim(folder, identity, config)
+    if (folder / DESCRIPTION).exists():
+        return load(folder, None if _registered(cls) else cls)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return _run(cls, instances, folder, config, identity, encoder, init, report)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def chosen_instances(
+    data: str | Path | DataSet | Sequence[Instance], strategy: str
+) -> list[Instance]:
+    """The instances that a strategy trains on: all, or the smallest, middle or largest one."""
+    source = DataSet.load(data) if isinstance(data, str | Path) else data
+    instances = sorted(source, key=lambda instance: instance.size)
+    if not instances:
+        raise SpecError("there is no instance to train on; give data=")
+    if strategy == "varied":
+        return instances
+    place = {"small": 0, "medium": len(instances) // 2, "large": -1}[strategy]
+    return [instances[place]]
+
+
+def _run(
+    cls: type[Problem],
+    instances: list[Instance],
+    folder: Path,
+    config: TrainConfig,
+    identity: str,
+    encoder: str | Path | Encoder | None,
+    init: str | Path | None,
+    report: Report | None,
+) -> Agent:
+    began = time.perf_counter()
+    method = method_of(config.method)
+    start = None if init is None else load(init, None if _registered(cls) else cls)
+    space = None
+    if method.latent:
+        space = start.space if start else _space(cls, instances, folder, config, encoder)
+    env = method.env(cls, instances, space, config)
+    model = method.model(env, config)
+    if start is not None:
+        _adopt(model, start, config)
+    curve = _Curve(folder / CURVE, env, report)
+    path = folder / CHECKPOINT
+    if path.exists():
+        curve.cut(restore_checkpoint(path, model, env, identity))
+    else:
+        curve.cut(0)
+    callback = _Callback(env, curve, lambda: save_checkpoint(path, model, env, identity))
+    remaining = config.steps - model.num_timesteps
+    if remaining > 0:
+        model.learn(remaining, callback=callback, reset_num_timesteps=False, log_interval=None)  # type: ignore[arg-type]
+    save_bundle(
+        folder,
+        cls,
+        method,
+        method.weights(model),
+        space,
+        config=config.as_dict(),
+        facts=method.facts(env),
+        training={
+            "instances": [instance.checksum for instance in instances],
+            "sizes": [instance.size for instance in instances],
+            "steps": int(model.num_timesteps),
+            "seconds": round(time.perf_counter() - began, 1),
+        },
+    )
+    path.unlink(missing_ok=True)
+    return load(folder, None if _registered(cls) else cls)
+
+
+def _space(
+    cls: type[Problem],
+    instances: list[Instance],
+    folder: Path,
+    config: TrainConfig,
+    encoder: str | Path | Encoder | None,
+) -> LatentSpace:
+    """The latent space of the run: made once, then read from its folder."""
+    if (folder / SPACE / "latent.json").exists():
+        env = cls(instances[0], features=config.features)
+        env.reset(seed=0)
+        return load_space(folder / SPACE, read_declaration(env, env.graph_views()))
+    if encoder is None:
+        encoder = pretrain(
+            cls, instances, features=config.features, seed=config.seed, progress=False
+        )
+    elif not isinstance(encoder, Encoder):
+        encoder = Encoder.load(encoder)
+    sources = problem_environments(cls, instances, config.features)
+    space = LatentSpace.fit(encoder, sources, seed=config.seed)
+    save_space(space, folder / SPACE)
+    return space
+
+
+def _adopt(model: Any, start: Agent, config: TrainConfig) -> None:
+    """Begin with the policy network of another agent of the same method."""
+    if start.name != config.method:
+        raise SpecError(f"init= is a {start.name} agent, this run trains {config.method}")
+    fitting = method_of(config.method).weights(model)
+    for name, array in start.weights.items():
+        if name not in fitting or fitting[name].shape != array.shape:
+            raise SpecError(f"init=: {name} has shape {array.shape}, which does not fit this run")
+    policy = model.policy
+    modules = [*policy.mlp_extractor.policy_net.modules(), policy.action_net]
+    layers = [module for module in modules if isinstance(module, torch.nn.Linear)]
+    with torch.no_grad():
+        for number, layer in enumerate(layers):
+            for part in ("weight", "bias"):
+                array = start.weights[f"policy.{number}.{part}"]
+                getattr(layer, part).copy_(torch.from_numpy(array.copy()))
+
+
+class _Curve:
+    """The learning curve: a CSV with one row per rollout."""
+
+    def __init__(self, path: Path, env: ProblemVecEnv, report: Report | None) -> None:
+        self._path = path
+        self._env = env
+        self._report = report
+        self._rows: list[dict[str, Any]] = []
+        self._began = time.perf_counter()
+
+    def cut(self, steps: int) -> None:
+        """Keep the rows of a run up to that many steps."""
+        if steps and self._path.exists():
+            rows = list(csv.DictReader(io.StringIO(self._path.read_text())))
+            self._rows = [row for row in rows if int(row["steps"]) <= steps]
+        self._write()
+
+    def add(self, steps: int) -> None:
+        """Add a row over the last 100 episodes."""
+        row: dict[str, Any] = {"steps": steps, "episodes": self._env.episodes_done}
+        for name in ("score", "score_best", "return", "length"):
+            values = [e[name] for e in self._env.recent if e[name] is not None]
+            row[name] = round(float(np.mean(values)), 6) if values else ""
+        row["seconds"] = round(time.perf_counter() - self._began, 2)
+        self._rows.append(row)
+        self._write()
+        if self._report is not None:
+            self._report(row)
+
+    def _write(self) -> None:
+        stream = io.StringIO()
+        writer = csv.DictWriter(stream, _COLUMNS)
+        writer.writeheader()
+        writer.writerows(self._rows)
+        write_atomically(self._path, stream.getvalue().encode())
+
+
+class _Callback(BaseCallback):
+    """Writes a row of the curve and a checkpoint between rollouts."""
+
+    def __init__(self, env: ProblemVecEnv, curve: _Curve, save: Callable[[], None]) -> None:
+        super().__init__()
+        self._env = env
+        self._curve = curve
+        self._save = save
+        self._started = False
+
+    def _on_step(self) -> bool:
+        return True
+
+    def _on_rollout_start(self) -> None:
+        # here the update that followed the previous rollout is done
+        if self._started:
+            self._curve.add(self.num_timesteps)
+            self._save()
+        self._started = True
+
+    def _on_training_end(self) -> None:
+        self._curve.add(self.num_timesteps)
+
+
+def _identify(
+    cls: type[Problem],
+    instances: list[Instance],
+    config: TrainConfig,
+    encoder: Any,
+    init: Any,
+) -> str:
+    content = {
+        "problem": cls.name,
+        "instances": [instance.checksum for instance in instances],
+        "config": config.as_dict(),
+        "encoder": None if encoder is None else str(getattr(encoder, "layout_hash", encoder)),
+        "init": None if init is None else str(init),
+    }
+    return sha256(canonical_json(content).encode())
+
+
+def _claim(folder: Path, identity: str, config: TrainConfig) -> None:
+    """Mark the folder as this run's, or refuse if it is another one's."""
+    path = folder / RUN
+    if path.exists():
+        try:
+            present = json.loads(path.read_bytes()).get("identity")
+        except (ValueError, AttributeError, RecursionError) as error:
+            raise LagcoError(f"{path}: damaged ({error}); choose another folder") from error
+        if present != identity:
+            raise LagcoError(
+                f"{folder} holds another run (other configuration, data, encoder or init); choose "
+                "another folder or remove it"
+            )
+        return
+    if (folder / CHECKPOINT).exists():
+        read_header(folder / CHECKPOINT)
+    run = {"format": "lagco-run", "identity": identity, "config": config.as_dict()}
+    write_atomically(path, readable_json(run))
+
+
+def _registered(cls: type[Problem]) -> bool:
+    from lagco.registration import ENTRIES
+
+    entry = ENTRIES.get(cls.name)
+    return entry is not None and entry.entry_point.endswith(f":{cls.__name__}")

@@ -1,0 +1,72 @@
+"""The command `train`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from lagco.cli.output import AsJson, print_facts, print_json
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command()(train)
+
+
+def train(
+    problem: Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")],
+    data: Annotated[Path, typer.Option(help="Folder of a data set.")],
+    out: Annotated[Path, typer.Option(help="Folder for the agent.")],
+    method: Annotated[str | None, typer.Option(help="projection, soft-projection, …")] = None,
+    strategy: Annotated[
+        str | None, typer.Option(help="varied (all instances), small, medium or large (one).")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Environment steps.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
+    features: Annotated[str | None, typer.Option(help="Feature set: full or paper.")] = None,
+    encoder: Annotated[
+        Path | None, typer.Option(help="Folder of an encoder; pre-trained on the data without.")
+    ] = None,
+    init: Annotated[Path | None, typer.Option(help="Agent to start from.")] = None,
+    decoder: Annotated[
+        str | None, typer.Option(help="nearest, sampled, rule:module:function or preview.")
+    ] = None,
+    k: Annotated[int | None, typer.Option("--k", help="Nearest actions the decoder sees.")] = None,
+    envs: Annotated[int | None, typer.Option(help="Environments stepped together.")] = None,
+    preset: Annotated[str | None, typer.Option(help="default or paper.")] = None,
+    config: Annotated[Path | None, typer.Option(help="TOML file with settings.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train an agent; a run that was interrupted goes on where it was."""
+    import lagco
+    from lagco.agents.config import train_config
+
+    settings = train_config(
+        config,
+        method=method,
+        strategy=strategy,
+        steps=steps,
+        seed=seed,
+        features=features,
+        decoder=decoder,
+        k=k,
+        envs=envs,
+        preset=preset,
+    )
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), disable=as_json
+    ) as bar:
+        task = bar.add_task("pre-training", total=settings.steps)
+
+        def report(row: dict[str, Any]) -> None:
+            text = f"{row['steps']} steps, score {row['score']}"
+            bar.update(task, completed=row["steps"], description=text)
+
+        agent = lagco.train(
+            problem, data, out, config=settings, encoder=encoder, init=init, report=report
+        )
+    described = {"kind": "agent", **agent.description}
+    print_json(described) if as_json else print_facts(described)

@@ -1,0 +1,128 @@
+"""Training: repeatable, resumable after a kill, refused where it does not fit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lagco
+from lagco import LagcoError, SpecError
+from lagco.agents.config import train_config
+from lagco.agents.training import chosen_instances, train
+from lagco.agents.vector_env import InstanceDeck
+from tests.agents.runs import SETTINGS, instances, trained
+from tests.latent.conftest import brief_encoder
+
+LATENT = ("projection", "soft-projection")
+SCRIPT = """
+import sys
+sys.path.insert(0, {root!r})
+from tests.agents.runs import instances
+from lagco.agents.training import train
+from lagco.embedding.encoder import Encoder
+train("tsp", instances(), {out!r}, encoder=Encoder.load({encoder!r}), method={method!r}, steps=6144, rollout=512,
+      envs=4, epochs=4, seed=5)
+"""
+
+
+@pytest.mark.parametrize("method", LATENT)
+def test_the_same_seed_gives_the_same_weights(method, tmp_path):
+    first = trained(method)
+    train("tsp", instances(), tmp_path, encoder=brief_encoder("tsp"), method=method, **SETTINGS)
+    assert (tmp_path / "agent.safetensors").read_bytes() == (first / "agent.safetensors").read_bytes()
+    other = tmp_path / "other"
+    train("tsp", instances(), other, encoder=brief_encoder("tsp"), method=method, **(SETTINGS | {"seed": 6}))
+    assert (other / "agent.safetensors").read_bytes() != (first / "agent.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("method", LATENT)
+def test_a_killed_run_ends_with_the_same_weights(method, tmp_path):
+    root = str(Path(__file__).resolve().parents[2])
+    brief_encoder("tsp").save(tmp_path / "encoder")
+
+    def start(out):
+        script = SCRIPT.format(root=root, out=str(tmp_path / out), encoder=str(tmp_path / "encoder"), method=method)
+        return subprocess.Popen([sys.executable, "-c", script])
+
+    assert start("whole").wait() == 0
+    for kills in range(2):
+        process = start("killed")
+        deadline = time.monotonic() + 120
+        curve = tmp_path / "killed" / "progress.csv"
+        while time.monotonic() < deadline and process.poll() is None:
+            if curve.exists() and len(curve.read_text().splitlines()) > 3 + 3 * kills:
+                break
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        assert not (tmp_path / "killed" / "agent.json").exists()
+    assert start("killed").wait() == 0
+    whole, killed = (tmp_path / name for name in ("whole", "killed"))
+    assert (whole / "agent.safetensors").read_bytes() == (killed / "agent.safetensors").read_bytes()
+    rows = [[line.split(",")[:-1] for line in (f / "progress.csv").read_text().splitlines()] for f in (whole, killed)]
+    assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize("method", LATENT)
+@pytest.mark.parametrize("name", ["tsp", "min-vertex", "max-cut", "ospf", "traffic", "placement", "cyber-path"])
+def test_every_problem_can_be_trained_on(name, method):
+    agent = lagco.load(trained(method, name, steps=512))
+    result = lagco.evaluate(agent, instances(name), episodes=2)
+    assert all(np.isfinite(e.objective) for r in result.results for e in r.episodes)
+    assert all(r.seen for r in result.results)
+
+
+def test_a_finished_run_is_not_repeated_and_another_is_refused(tmp_path):
+    folder = trained("projection")
+    stamp = (folder / "agent.safetensors").stat().st_mtime_ns
+    train("tsp", instances(), folder, encoder=brief_encoder("tsp"), method="projection", **SETTINGS)
+    assert (folder / "agent.safetensors").stat().st_mtime_ns == stamp
+    with pytest.raises(LagcoError, match="holds another run"):
+        train("tsp", instances(), folder, encoder=brief_encoder("tsp"), method="projection", **(SETTINGS | {"seed": 9}))
+
+
+def test_learning_goes_on_from_another_agent(tmp_path):
+    first = lagco.load(trained("projection"))
+    second = train("tsp", instances(), tmp_path, init=trained("projection"), method="projection", **(SETTINGS | {"learning_rate": 1e-9, "weight_decay": 0.0}))
+    np.testing.assert_allclose(first.weights["policy.0.weight"], second.weights["policy.0.weight"], atol=1e-4)
+
+
+def test_strategies_choose_by_size():
+    assert [i.size for i in chosen_instances(instances(), "varied")] == [8, 10, 12]
+    assert [chosen_instances(instances(), s)[0].size for s in ("small", "medium", "large")] == [8, 10, 12]
+
+
+def test_the_deck_is_shuffled_without_replacement():
+    deck = InstanceDeck(5, "episode", np.random.default_rng(0))
+    rounds = [[deck.draw() for _ in range(5)] for _ in range(4)]
+    assert all(sorted(r) == [0, 1, 2, 3, 4] for r in rounds)
+    assert len({tuple(r) for r in rounds}) > 1
+    paper = InstanceDeck(5, "paper", np.random.default_rng(0))
+    drawn = [paper.draw() for _ in range(300)]
+    assert all(len(set(drawn[i : i + 100])) == 1 for i in (0, 100, 200))
+
+
+def test_configuration_comes_from_defaults_file_and_flags(tmp_path):
+    file = tmp_path / "run.toml"
+    file.write_text("steps = 5000\ngamma = 0.8\nhidden = [32, 16]\n")
+    config = train_config(file, steps=7000, method="soft-projection")
+    assert (config.steps, config.gamma, config.hidden) == (7000, 0.8, (32, 16))
+    assert config.entropy == 0.001
+    assert train_config(preset="paper", method="iterative").tau == 0.05
+    file.write_text("step = 3\n")
+    with pytest.raises(SpecError, match="unknown configuration key 'step': did you mean 'steps'"):
+        train_config(file)
+    file.write_text("steps = = 3")
+    with pytest.raises(SpecError, match=r"run\.toml: not TOML"):
+        train_config(file)
+    with pytest.raises(SpecError, match="unknown method 'projektion': did you mean 'projection'"):
+        train_config(method="projektion")
+    with pytest.raises(SpecError, match="not a multiple of envs=3"):
+        train_config(envs=3)
