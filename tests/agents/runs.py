@@ -15,11 +15,21 @@ SETTINGS = {"steps": 1024, "rollout": 256, "envs": 4, "epochs": 2, "seed": 5}
 
 @functools.cache
 def instances(name="tsp"):
-    return [generate_instance(name, size=s, index=s, references=("sweeps", "solver"), sweeps=30) for s in (8, 10, 12)]
+    return [
+        generate_instance(name, size=s, index=s, references=("sweeps", "solver"), sweeps=30)
+        for s in (8, 10, 12)
+    ]
 
 
 @functools.cache
 def trained(method="projection", name="tsp", **changes):
     folder = Path(tempfile.mkdtemp()) / "agent"
-    train(name, instances(name), folder, encoder=brief_encoder(name), method=method, **(SETTINGS | changes))
+    train(
+        name,
+        instances(name),
+        folder,
+        encoder=brief_encoder(name),
+        method=method,
+        **(SETTINGS | changes),
+    )
     return folder

@@ -27,7 +27,9 @@ def folder(tmp_path):
 @pytest.mark.parametrize("method", LATENT)
 def test_a_loaded_agent_decides_the_same_every_time(method):
     first, second = lagco.load(trained(method)), lagco.load(trained(method))
-    instance = generate_instance("tsp", size=15, seed=77, references=("sweeps", "solver"), sweeps=30)
+    instance = generate_instance(
+        "tsp", size=15, seed=77, references=("sweeps", "solver"), sweeps=30
+    )
     a, b = first.solve(instance, episodes=3, seed=1), second.solve(instance, episodes=3, seed=1)
     assert a.episodes == b.episodes
     assert a.objective == min(a.episodes)
@@ -47,7 +49,9 @@ def test_an_agent_trained_small_acts_on_large_instances(method, name, size):
         env.step(action)
 
 
-@pytest.mark.parametrize("decoder", ["nearest", "sampled", "preview", "rule:tests.latent.test_space:last"])
+@pytest.mark.parametrize(
+    "decoder", ["nearest", "sampled", "preview", "rule:tests.latent.test_space:last"]
+)
 @pytest.mark.parametrize("method", LATENT)
 def test_decoders_can_be_exchanged(method, decoder):
     result = lagco.evaluate(trained(method), instances(), episodes=2, decoder=decoder, k=4)
@@ -90,16 +94,36 @@ def reweigh(folder, change):
 
 
 HOSTILE = {
-    "truncated": (lambda f: (f / "agent.safetensors").write_bytes((f / "agent.safetensors").read_bytes()[:99]), r"agent\.safetensors.*checksum"),
-    "pickle": (lambda f: (f / "agent.safetensors").write_bytes(pickle.dumps(Bomb())), r"agent\.safetensors"),
-    "pickled description": (lambda f: (f / "agent.json").write_bytes(pickle.dumps(Bomb())), r"agent\.json.*not JSON"),
+    "truncated": (
+        lambda f: (f / "agent.safetensors").write_bytes(
+            (f / "agent.safetensors").read_bytes()[:99]
+        ),
+        r"agent\.safetensors.*checksum",
+    ),
+    "pickle": (
+        lambda f: (f / "agent.safetensors").write_bytes(pickle.dumps(Bomb())),
+        r"agent\.safetensors",
+    ),
+    "pickled description": (
+        lambda f: (f / "agent.json").write_bytes(pickle.dumps(Bomb())),
+        r"agent\.json.*not JSON",
+    ),
     "other version": (lambda f: edit(f, version=7), r"agent\.json.*version 7"),
-    "other format": (lambda f: edit(f, format="zip"), r"agent\.json.*not the description of an agent"),
+    "other format": (
+        lambda f: edit(f, format="zip"),
+        r"agent\.json.*not the description of an agent",
+    ),
     "missing field": (lambda f: edit(f, config=None), r"agent\.json.*'config'"),
     "unknown method": (lambda f: edit(f, method="os:system"), "unknown method 'os:system'"),
     "code to import": (lambda f: edit(f, problem="os:system"), "not one of lagco's"),
-    "not a number": (lambda f: reweigh(f, lambda a: a["policy.0.weight"].fill(np.nan)), r"'policy\.0\.weight' holds values that are no numbers"),
-    "no weights": (lambda f: (f / "agent.safetensors").unlink(), r"agent\.safetensors: cannot be read"),
+    "not a number": (
+        lambda f: reweigh(f, lambda a: a["policy.0.weight"].fill(np.nan)),
+        r"'policy\.0\.weight' holds values that are no numbers",
+    ),
+    "no weights": (
+        lambda f: (f / "agent.safetensors").unlink(),
+        r"agent\.safetensors: cannot be read",
+    ),
     "no description": (lambda f: (f / "agent.json").unlink(), "not a bundle"),
     "no space": (lambda f: shutil.rmtree(f / "space"), "space"),
 }
@@ -116,7 +140,10 @@ def test_hostile_bundles_are_refused_by_name(folder, how):
 
 def test_swapped_tensors_are_noticed(folder):
     def swap(arrays):
-        arrays["policy.0.weight"], arrays["policy.1.weight"] = arrays["policy.1.weight"], arrays["policy.0.weight"]
+        arrays["policy.0.weight"], arrays["policy.1.weight"] = (
+            arrays["policy.1.weight"],
+            arrays["policy.0.weight"],
+        )
 
     reweigh(folder, swap)
     with pytest.raises(LagcoError, match=r"agent\.safetensors: layer policy\.\d"):

@@ -36,9 +36,18 @@ train("tsp", instances(), {out!r}, encoder=Encoder.load({encoder!r}), method={me
 def test_the_same_seed_gives_the_same_weights(method, tmp_path):
     first = trained(method)
     train("tsp", instances(), tmp_path, encoder=brief_encoder("tsp"), method=method, **SETTINGS)
-    assert (tmp_path / "agent.safetensors").read_bytes() == (first / "agent.safetensors").read_bytes()
+    assert (tmp_path / "agent.safetensors").read_bytes() == (
+        first / "agent.safetensors"
+    ).read_bytes()
     other = tmp_path / "other"
-    train("tsp", instances(), other, encoder=brief_encoder("tsp"), method=method, **(SETTINGS | {"seed": 6}))
+    train(
+        "tsp",
+        instances(),
+        other,
+        encoder=brief_encoder("tsp"),
+        method=method,
+        **(SETTINGS | {"seed": 6}),
+    )
     assert (other / "agent.safetensors").read_bytes() != (first / "agent.safetensors").read_bytes()
 
 
@@ -48,7 +57,9 @@ def test_a_killed_run_ends_with_the_same_weights(method, tmp_path):
     brief_encoder("tsp").save(tmp_path / "encoder")
 
     def start(out):
-        script = SCRIPT.format(root=root, out=str(tmp_path / out), encoder=str(tmp_path / "encoder"), method=method)
+        script = SCRIPT.format(
+            root=root, out=str(tmp_path / out), encoder=str(tmp_path / "encoder"), method=method
+        )
         return subprocess.Popen([sys.executable, "-c", script])
 
     assert start("whole").wait() == 0
@@ -66,12 +77,17 @@ def test_a_killed_run_ends_with_the_same_weights(method, tmp_path):
     assert start("killed").wait() == 0
     whole, killed = (tmp_path / name for name in ("whole", "killed"))
     assert (whole / "agent.safetensors").read_bytes() == (killed / "agent.safetensors").read_bytes()
-    rows = [[line.split(",")[:-1] for line in (f / "progress.csv").read_text().splitlines()] for f in (whole, killed)]
+    rows = [
+        [line.split(",")[:-1] for line in (f / "progress.csv").read_text().splitlines()]
+        for f in (whole, killed)
+    ]
     assert rows[0] == rows[1]
 
 
 @pytest.mark.parametrize("method", LATENT)
-@pytest.mark.parametrize("name", ["tsp", "min-vertex", "max-cut", "ospf", "traffic", "placement", "cyber-path"])
+@pytest.mark.parametrize(
+    "name", ["tsp", "min-vertex", "max-cut", "ospf", "traffic", "placement", "cyber-path"]
+)
 def test_every_problem_can_be_trained_on(name, method):
     agent = lagco.load(trained(method, name, steps=512))
     result = lagco.evaluate(agent, instances(name), episodes=2)
@@ -85,18 +101,38 @@ def test_a_finished_run_is_not_repeated_and_another_is_refused(tmp_path):
     train("tsp", instances(), folder, encoder=brief_encoder("tsp"), method="projection", **SETTINGS)
     assert (folder / "agent.safetensors").stat().st_mtime_ns == stamp
     with pytest.raises(LagcoError, match="holds another run"):
-        train("tsp", instances(), folder, encoder=brief_encoder("tsp"), method="projection", **(SETTINGS | {"seed": 9}))
+        train(
+            "tsp",
+            instances(),
+            folder,
+            encoder=brief_encoder("tsp"),
+            method="projection",
+            **(SETTINGS | {"seed": 9}),
+        )
 
 
 def test_learning_goes_on_from_another_agent(tmp_path):
     first = lagco.load(trained("projection"))
-    second = train("tsp", instances(), tmp_path, init=trained("projection"), method="projection", **(SETTINGS | {"learning_rate": 1e-9, "weight_decay": 0.0}))
-    np.testing.assert_allclose(first.weights["policy.0.weight"], second.weights["policy.0.weight"], atol=1e-4)
+    second = train(
+        "tsp",
+        instances(),
+        tmp_path,
+        init=trained("projection"),
+        method="projection",
+        **(SETTINGS | {"learning_rate": 1e-9, "weight_decay": 0.0}),
+    )
+    np.testing.assert_allclose(
+        first.weights["policy.0.weight"], second.weights["policy.0.weight"], atol=1e-4
+    )
 
 
 def test_strategies_choose_by_size():
     assert [i.size for i in chosen_instances(instances(), "varied")] == [8, 10, 12]
-    assert [chosen_instances(instances(), s)[0].size for s in ("small", "medium", "large")] == [8, 10, 12]
+    assert [chosen_instances(instances(), s)[0].size for s in ("small", "medium", "large")] == [
+        8,
+        10,
+        12,
+    ]
 
 
 def test_the_deck_is_shuffled_without_replacement():
