@@ -37,14 +37,34 @@ def kill_at_random(command, rng, longest):
 
 
 def test_generation_survives_many_kills(tmp_path):
-    command = [sys.executable, "-m", "lagco", "generate", "tsp", "-n", "30", "--sizes", "40-60", "--sweeps", "4000", "--workers", "2", "--json", "--out"]
+    command = [
+        sys.executable,
+        "-m",
+        "lagco",
+        "generate",
+        "tsp",
+        "-n",
+        "30",
+        "--sizes",
+        "40-60",
+        "--sweeps",
+        "4000",
+        "--workers",
+        "2",
+        "--json",
+        "--out",
+    ]
     subprocess.run([*command, str(tmp_path / "whole")], check=True, capture_output=True)
     rng = random.Random(1)
     kills = 0
     while kills < 12 and not kill_at_random([*command, str(tmp_path / "killed")], rng, 8.0):
         kills += 1
     subprocess.run([*command, str(tmp_path / "killed")], check=True, capture_output=True)
-    finished = {name: data for name, data in contents(tmp_path / "killed").items() if not name.endswith(".part")}
+    finished = {
+        name: data
+        for name, data in contents(tmp_path / "killed").items()
+        if not name.endswith(".part")
+    }
     assert finished == contents(tmp_path / "whole")
     assert kills > 0
 
@@ -54,7 +74,9 @@ def test_training_survives_many_kills(method, tmp_path):
     brief_encoder("tsp").save(tmp_path / "encoder")
 
     def command(out):
-        script = SCRIPT.format(root=ROOT, out=str(tmp_path / out), encoder=str(tmp_path / "encoder"), method=method)
+        script = SCRIPT.format(
+            root=ROOT, out=str(tmp_path / out), encoder=str(tmp_path / "encoder"), method=method
+        )
         return [sys.executable, "-c", script]
 
     subprocess.run(command("whole"), check=True)
@@ -64,7 +86,9 @@ def test_training_survives_many_kills(method, tmp_path):
     while time.monotonic() - began < 240 and not kill_at_random(command("killed"), rng, 16.0):
         kills += 1
     subprocess.run(command("killed"), check=True)
-    whole, killed = ((tmp_path / name / "agent.safetensors").read_bytes() for name in ("whole", "killed"))
+    whole, killed = (
+        (tmp_path / name / "agent.safetensors").read_bytes() for name in ("whole", "killed")
+    )
     assert whole == killed
     assert kills > 0
 

@@ -146,3 +146,15 @@ def test_features_ignore_unit_and_position():
     np.testing.assert_allclose(
         views[0].edge_attributes["distance"], views[1].edge_attributes["distance"], atol=1e-5
     )
+
+
+def test_tree_and_table_find_the_same_neighbours():
+    from lagco.problems.tsp.distances import nearest_neighbours, neighbour_lists
+
+    instance = generate_instance("tsp", size=1200)
+    metric = metric_of(instance)
+    np.testing.assert_array_equal(neighbour_lists(metric, 10), nearest_neighbours(*metric, 10))
+    same = metric_of(cities(np.repeat(np.arange(300.0), 4)[:, None] * [1.0, 0.0]))
+    found = neighbour_lists(same, 5)
+    assert (found != np.arange(1200)[:, None]).all()
+    assert all(len(set(row)) == 5 for row in found.tolist())

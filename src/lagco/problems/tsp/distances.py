@@ -20,6 +20,8 @@ RULES = ("euclidean", "euc_2d", "ceil_2d", "att", "geo", "explicit")
 _EUCLIDEAN, _EUC_2D, _CEIL_2D, _ATT, _GEO, _EXPLICIT = range(len(RULES))
 _EARTH_RADIUS = 6378.388
 _TSPLIB_PI = 3.141592
+#: from so many cities on a tree finds neighbours faster than measuring all distances
+_TREE_FROM = 1000
 
 Metric = tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
@@ -72,6 +74,22 @@ def unit_length(
         plain = np.linalg.norm(coordinates[pairs[0]] - coordinates[pairs[1]], axis=1).sum()
         extent *= float(lengths.sum() / plain) if plain else 1.0
     return extent or 1.0
+
+
+def neighbour_lists(metric: Metric, count: int) -> npt.NDArray[np.int64]:
+    """The `count` nearest other cities of every city, nearest first: (n, count)."""
+    rule, coordinates, _ = metric
+    n = len(coordinates)
+    if n < _TREE_FROM or not follows_coordinates(rule):
+        return np.asarray(nearest_neighbours(*metric, count))
+    from scipy.spatial import cKDTree
+
+    # one more than asked for, since a city is among its own neighbours, but not always the first
+    _, found = cKDTree(coordinates).query(coordinates, k=count + 1)
+    found = np.asarray(found)
+    others = found != np.arange(n)[:, None]
+    others[others.all(axis=1), -1] = False
+    return np.asarray(found[others].reshape(n, count), dtype=np.int64)
 
 
 @njit(cache=True)

@@ -22,7 +22,7 @@ from lagco.problems.tsp.distances import (
     edge_lengths,
     follows_coordinates,
     metric_of,
-    nearest_neighbours,
+    neighbour_lists,
     tour_length,
     unit_length,
 )
@@ -96,7 +96,7 @@ class TSP(Problem):
         coordinates = self._metric[1]
         low = coordinates.min(axis=0)
         extent = float((coordinates.max(axis=0) - low).max())
-        nearest = nearest_neighbours(*self._metric, min(NEIGHBOURS, n - 1))
+        nearest = neighbour_lists(self._metric, min(NEIGHBOURS, n - 1))
         pairs = np.stack([np.repeat(np.arange(n), nearest.shape[1]), nearest.reshape(-1)])
         pairs = np.unique(np.sort(pairs, axis=0), axis=1)
         lengths = edge_lengths(*self._metric, pairs)

@@ -15,7 +15,7 @@ from lagco.problems.random_stream import next_below, random_stream
 from lagco.problems.tsp.distances import (
     distance,
     metric_of,
-    nearest_neighbours,
+    neighbour_lists,
     tour_length,
 )
 
@@ -33,7 +33,7 @@ def solve_tour(instance: Instance, seed: int, rounds: int | None = None) -> Solv
     tour = np.arange(n)
     if n > 3:
         limit = min(ROUNDS_PER_CITY * n, MAX_ROUNDS) if rounds is None else rounds
-        neighbours = nearest_neighbours(*metric, min(NEIGHBOURS, n - 1))
+        neighbours = neighbour_lists(metric, min(NEIGHBOURS, n - 1))
         tour = search_tour(*metric, neighbours, _greedy(*metric), limit, random_stream(seed))
     length = float(tour_length(*metric, tour))
     return SolverReference(length, "best-known", "iterated Or-opt", tour)
