@@ -38,6 +38,10 @@ class MissingExtra(LagcoError, ImportError):
     """A feature needs an optional dependency that is not installed."""
 
 
+class TooLarge(LagcoError):
+    """An instance is larger than what a padded agent was trained for; it is not decided on."""
+
+
 def suggest(kind: str, name: object, known: Iterable[str]) -> str:
     """Return the message for an unknown `name`, with the closest of the `known` names."""
     names = list(known)

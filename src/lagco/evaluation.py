@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lagco.core.problem import Problem
-from lagco.errors import SpecError
+from lagco.errors import SpecError, TooLarge
 from lagco.instances import DataSet, Instance
 from lagco.policies import Policy, plain_policy
 from lagco.problems import problem_class, registered_class
@@ -57,18 +57,21 @@ class Episode:
 
 @dataclass(frozen=True)
 class InstanceResult:
-    """The episodes of one policy on one instance; `seen` says whether it was trained on it."""
+    """The episodes of one policy on one instance.
+
+    `seen` says whether it was trained on it, `refused` why there are no episodes.
+    """
 
     instance: str
     size: int
     checksum: str
     episodes: tuple[Episode, ...]
     seen: bool = False
+    refused: str | None = None
 
     def first(self, key: str) -> float | None:
-        """The value of the first episode."""
-        value: float | None = getattr(self.episodes[0], key)
-        return value
+        """The value of the first episode, None where the instance was refused."""
+        return getattr(self.episodes[0], key) if self.episodes else None
 
     def best(self, key: str) -> float | None:
         """The best value over all episodes: the largest, for gaps the smallest."""
@@ -169,12 +172,19 @@ def evaluate(
         if env is None:
             env = cls(instance, features=features)
         seeds = episode_seeds(episodes)
-        runs = tuple(
-            run_episode(env, instance, chosen, seed, explore=position > 0)
-            for position, seed in enumerate(seeds)
-        )
+        runs: tuple[Episode, ...] = ()
+        refused = None
+        try:
+            runs = tuple(
+                run_episode(env, instance, chosen, seed, explore=position > 0)
+                for position, seed in enumerate(seeds)
+            )
+        except TooLarge as error:
+            refused = str(error)
         known = instance.checksum in seen
-        results.append(InstanceResult(instance.name, instance.size, instance.checksum, runs, known))
+        results.append(
+            InstanceResult(instance.name, instance.size, instance.checksum, runs, known, refused)
+        )
     return Evaluation(chosen.name, cls.name, tuple(results))
 
 

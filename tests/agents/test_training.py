@@ -14,13 +14,15 @@ import pytest
 
 import lagco
 from lagco import LagcoError, SpecError
-from lagco.agents.config import train_config
+from lagco.agents.config import METHODS, train_config
 from lagco.agents.training import chosen_instances, train
 from lagco.agents.vector_env import InstanceDeck
+from lagco.generation import generate_instance
 from tests.agents.runs import SETTINGS, instances, trained
 from tests.latent.conftest import brief_encoder
 
 LATENT = ("projection", "soft-projection")
+OTHERS = tuple(method for method in METHODS if method not in LATENT)
 SCRIPT = """
 import sys
 sys.path.insert(0, {root!r})
@@ -32,7 +34,7 @@ train("tsp", instances(), {out!r}, encoder=Encoder.load({encoder!r}), method={me
 """
 
 
-@pytest.mark.parametrize("method", LATENT)
+@pytest.mark.parametrize("method", [*LATENT, "iterative", "g-discrete-m"])
 def test_the_same_seed_gives_the_same_weights(method, tmp_path):
     first = trained(method)
     train("tsp", instances(), tmp_path, encoder=brief_encoder("tsp"), method=method, **SETTINGS)
@@ -51,7 +53,7 @@ def test_the_same_seed_gives_the_same_weights(method, tmp_path):
     assert (other / "agent.safetensors").read_bytes() != (first / "agent.safetensors").read_bytes()
 
 
-@pytest.mark.parametrize("method", LATENT)
+@pytest.mark.parametrize("method", [*LATENT, "iterative"])
 def test_a_killed_run_ends_with_the_same_weights(method, tmp_path):
     root = str(Path(__file__).resolve().parents[2])
     brief_encoder("tsp").save(tmp_path / "encoder")
@@ -93,6 +95,21 @@ def test_every_problem_can_be_trained_on(name, method):
     result = lagco.evaluate(agent, instances(name), episodes=2)
     assert all(np.isfinite(e.objective) for r in result.results for e in r.episodes)
     assert all(r.seen for r in result.results)
+
+
+@pytest.mark.parametrize("method", OTHERS)
+def test_every_method_trains_loads_and_decides(method):
+    agent = lagco.load(trained(method, "min-vertex"))
+    assert agent.name == method
+    result = lagco.evaluate(agent, instances("min-vertex"), episodes=2)
+    assert all(np.isfinite(e.objective) for r in result.results for e in r.episodes)
+    large = [generate_instance("min-vertex", size=30, references="sweeps", sweeps=10)]
+    (refused,) = lagco.evaluate(agent, large, episodes=1).results
+    if method == "iterative":  # the others are padded to the training instances
+        assert refused.refused is None
+    else:
+        assert "30" in refused.refused
+        assert refused.best("score") is None
 
 
 def test_a_finished_run_is_not_repeated_and_another_is_refused(tmp_path):

@@ -6,6 +6,7 @@ import json
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -19,10 +20,12 @@ from safetensors.numpy import save as save_arrays
 from lagco.agents.method import Actor, Method
 from lagco.agents.methods import method_of
 from lagco.agents.network import perceptron
+from lagco.agents.scorer import score_with
 from lagco.core.declaration import Declaration, read_declaration
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
-from lagco.errors import LagcoError
+from lagco.decoding import Metric
+from lagco.errors import LagcoError, SpecError
 from lagco.files import readable_json, sha256, write_atomically
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder
@@ -136,8 +139,18 @@ class Agent:
 
     def with_decoder(self, decoder: str, k: int = 10) -> Agent:
         """The same agent with another decoder."""
-        metric: Any = "inner" if self.name == "soft-projection" else "cosine"
-        chosen = Decoder(decoder, k, metric)
+        if self.name not in ("projection", "soft-projection"):
+            raise SpecError(f"decoder={decoder!r}: {self.name} does not decode points")
+        values = None
+        if decoder == "scored":
+            if "scorer.0.weight" not in self.weights:
+                raise SpecError(
+                    "decoder='scored': this agent was trained without a scorer; train it with "
+                    "--decoder scored"
+                )
+            values = partial(score_with, perceptron(self.weights, "scorer"))
+        metric: Metric = "inner" if self.name == "soft-projection" else "cosine"
+        chosen = Decoder(decoder, k, metric, values)
         return Agent(self.problem, self.method, self.weights, self.description, self.space, chosen)
 
 
@@ -216,7 +229,11 @@ def load(path: str | Path, problem: str | type[Problem] | None = None) -> Agent:
     if method.latent:
         declaration = None if problem is not None else _declaration(cls, description)
         space = load_space(folder / SPACE, declaration)
-    return Agent(cls, method, weights, description, space)
+    agent = Agent(cls, method, weights, description, space)
+    decoder = str(description["config"].get("decoder", "nearest"))
+    if decoder != "nearest" and agent.name in ("projection", "soft-projection"):
+        agent = agent.with_decoder(decoder, int(description["config"].get("k", 10)))
+    return agent
 
 
 def read_description(folder: Path) -> dict[str, Any]:

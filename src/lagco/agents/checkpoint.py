@@ -18,6 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as save_arrays
 from stable_baselines3.common.base_class import BaseAlgorithm
 
+from lagco.agents.scorer import Scorer
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.errors import LagcoError
 from lagco.files import write_atomically
@@ -29,7 +30,11 @@ VERSION = 1
 
 
 def save_checkpoint(
-    path: str | Path, model: BaseAlgorithm, env: ProblemVecEnv, identity: str
+    path: str | Path,
+    model: BaseAlgorithm,
+    env: ProblemVecEnv,
+    identity: str,
+    scorer: Scorer | None = None,
 ) -> None:
     """Write the state of a run, between two rollouts.
 
@@ -38,14 +43,11 @@ def save_checkpoint(
         model: between two rollouts.
         env: its environment.
         identity: of the run; only the same run can go on from it.
+        scorer: of the decoder ``scored``, where there is one.
     """
-    arrays: dict[str, Array] = {}
-    for name, tensor in model.policy.state_dict().items():
-        arrays[f"policy/{name}"] = tensor.detach().numpy()
-    optimiser = model.policy.optimizer.state_dict()
-    for number, state in optimiser["state"].items():
-        for key, value in state.items():
-            arrays[f"optimiser/{number}/{key}"] = torch.as_tensor(value).numpy()
+    arrays = _module_arrays("policy", model.policy, model.policy.optimizer)
+    if scorer is not None:
+        arrays |= _module_arrays("scorer", scorer.network, scorer.optimizer)
     arrays["rng/torch"] = torch.get_rng_state().numpy()
     kind, keys, position, has_gauss, gauss = np.random.get_state()
     assert kind == "MT19937"
@@ -61,6 +63,7 @@ def save_checkpoint(
         "numpy": [int(position), int(has_gauss), float(gauss)],
         "python": json.dumps(random.getstate()),
         "env": env.state(),
+        "scorer": None if scorer is None else scorer.state(),
     }
     more: Any = model  # a method may have more to remember, such as a replay buffer
     if hasattr(model, "extra_state"):
@@ -87,7 +90,11 @@ def read_header(path: str | Path) -> dict[str, Any]:
 
 
 def restore_checkpoint(
-    path: str | Path, model: BaseAlgorithm, env: ProblemVecEnv, identity: str
+    path: str | Path,
+    model: BaseAlgorithm,
+    env: ProblemVecEnv,
+    identity: str,
+    scorer: Scorer | None = None,
 ) -> int:
     """Bring a fresh model and environment to where the run was; returns the steps done."""
     header = read_header(path)
@@ -99,7 +106,10 @@ def restore_checkpoint(
     try:
         with safe_open(str(path), framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        _restore_model(model, arrays)
+        _restore_module("policy", model.policy, model.policy.optimizer, arrays)
+        if scorer is not None:
+            _restore_module("scorer", scorer.network, scorer.optimizer, arrays)
+            scorer.restore(header["scorer"])
         model._last_obs = env.restore(header["env"])
         if hasattr(model, "restore_extra"):
             extra = {
@@ -124,18 +134,27 @@ def restore_checkpoint(
     return int(header["steps"])
 
 
-def _restore_model(model: BaseAlgorithm, arrays: dict[str, Array]) -> None:
+def _module_arrays(prefix: str, module: Any, optimiser: Any) -> dict[str, Array]:
+    """Weights of a module and the state of its optimiser."""
+    arrays = {f"{prefix}/{name}": t.detach().numpy() for name, t in module.state_dict().items()}
+    for number, state in optimiser.state_dict()["state"].items():
+        for key, value in state.items():
+            arrays[f"{prefix}.optimiser/{number}/{key}"] = torch.as_tensor(value).numpy()
+    return arrays
+
+
+def _restore_module(prefix: str, module: Any, optimiser: Any, arrays: dict[str, Array]) -> None:
     weights = {
-        name.removeprefix("policy/"): torch.from_numpy(array)
+        name.removeprefix(f"{prefix}/"): torch.from_numpy(array)
         for name, array in arrays.items()
-        if name.startswith("policy/")
+        if name.startswith(f"{prefix}/")
     }
-    model.policy.load_state_dict(weights)
-    optimiser = model.policy.optimizer.state_dict()
-    optimiser["state"] = {}
+    module.load_state_dict(weights)
+    content = optimiser.state_dict()
+    content["state"] = {}
     for name, array in arrays.items():
-        if name.startswith("optimiser/"):
+        if name.startswith(f"{prefix}.optimiser/"):
             _, number, key = name.split("/")
-            state = optimiser["state"].setdefault(int(number), {})
+            state = content["state"].setdefault(int(number), {})
             state[key] = torch.from_numpy(array.copy())
-    model.policy.optimizer.load_state_dict(optimiser)
+    optimiser.load_state_dict(content)

@@ -19,4 +19,10 @@ def method_of(name: str) -> Method:
         from lagco.agents.soft_projection import SoftProjectionMethod
 
         return SoftProjectionMethod()
-    raise UnknownName(f"the method {name!r} is not available yet")
+    if name == "iterative":
+        from lagco.agents.iterative import IterativeMethod
+
+        return IterativeMethod()
+    from lagco.agents.discrete import DISCRETE_METHODS
+
+    return next(method for method in DISCRETE_METHODS if method.name == name)

@@ -44,7 +44,19 @@ class LatentVecEnv(ProblemVecEnv):
     ) -> None:
         self.space = space
         self.decoder = decoder
+        self.executed: list[list[Array]] | None = None
         super().__init__(problem, instances, **options)
+
+    def log_executed(self) -> None:
+        """From now on keep the vectors of executed actions, until they are taken."""
+        self.executed = [[] for _ in range(self.num_envs)]
+
+    def take_executed(self) -> Array:
+        """Vectors (T, N, d) of the actions since the last call."""
+        assert self.executed is not None
+        taken = np.array(self.executed, dtype=np.float32).swapaxes(0, 1)
+        self.log_executed()
+        return taken
 
     def _spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
         for problem in self.problems:
@@ -65,24 +77,13 @@ class LatentVecEnv(ProblemVecEnv):
 
 
 class ProjectionVecEnv(LatentVecEnv):
-    """Actions are points of the Box.
-
-    Attributes:
-        executed: vectors (N, d) of the actions taken last, for the scorer; None unless the decoder
-            is ``scored``.
-    """
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options)
-        self.executed: Array | None = None
-        if self.decoder.spelling == "scored":
-            self.executed = np.zeros((self.num_envs, self.space.scale.width), np.float32)
+    """Actions are points of the Box."""
 
     def _raw_action(self, index: int, action: Any) -> Any:
         view = self.views[index]
         row = self.decoder.choose(view, action, self._rngs[index], self._observations[index])
         if self.executed is not None:
-            self.executed[index] = view.actions().vectors(row)[0]
+            self.executed[index].append(view.actions().vectors(row)[0])
         return plain_action(view.raw(row)[0])
 
 
@@ -100,6 +101,7 @@ class ProjectionMethod:
         config: TrainConfig,
     ) -> ProblemVecEnv:
         """See :class:`~lagco.agents.method.Method`."""
+        assert space is not None
         decoder = Decoder(config.decoder, config.k, "cosine")
         return ProjectionVecEnv(problem, instances, space, decoder, **vec_env_options(config))
 

@@ -121,7 +121,10 @@ class CandidateVecEnv(LatentVecEnv):
         return self.offered
 
     def _raw_action(self, index: int, action: Any) -> Any:
-        row = self.offered[index].rows[int(action)][None]
+        candidates = self.offered[index]
+        if self.executed is not None:
+            self.executed[index].append(candidates.vector(int(action)))
+        row = candidates.rows[int(action)][None]
         return plain_action(self.views[index].raw(row)[0])
 
 
@@ -272,6 +275,7 @@ class SoftProjectionMethod:
         config: TrainConfig,
     ) -> ProblemVecEnv:
         """See :class:`~lagco.agents.method.Method`."""
+        assert space is not None
         decoder = Decoder("nearest", config.k, "inner")
         return CandidateVecEnv(problem, instances, space, decoder, **vec_env_options(config))
 

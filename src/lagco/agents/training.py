@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -18,6 +19,8 @@ from lagco.agents.bundle import DESCRIPTION, SPACE, Agent, load, save_bundle
 from lagco.agents.checkpoint import read_header, restore_checkpoint, save_checkpoint
 from lagco.agents.config import TrainConfig, train_config
 from lagco.agents.methods import method_of
+from lagco.agents.projection import LatentVecEnv
+from lagco.agents.scorer import Scorer, n_step_returns
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.core.declaration import read_declaration
 from lagco.core.problem import Problem
@@ -32,6 +35,8 @@ from lagco.problems import problem_class
 
 RUN, CHECKPOINT, CURVE = "run.json", "checkpoint.safetensors", "progress.csv"
 _COLUMNS = ("steps", "episodes", "score", "score_best", "return", "length", "seconds")
+
+_SAVE_EVERY = 8
 
 #: called after every rollout with the row of the curve
 Report = Callable[[dict[str, Any]], None]
@@ -112,13 +117,16 @@ def _run(
     model = method.model(env, config)
     if start is not None:
         _adopt(model, start, config)
+    scorer = _scorer(env, config)
     curve = _Curve(folder / CURVE, env, report)
     path = folder / CHECKPOINT
     if path.exists():
-        curve.cut(restore_checkpoint(path, model, env, identity))
+        curve.cut(restore_checkpoint(path, model, env, identity, scorer))
     else:
         curve.cut(0)
-    callback = _Callback(env, curve, lambda: save_checkpoint(path, model, env, identity))
+    callback = _Callback(
+        curve, lambda: save_checkpoint(path, model, env, identity, scorer), scorer, env, config
+    )
     remaining = config.steps - model.num_timesteps
     if remaining > 0:
         model.learn(remaining, callback=callback, reset_num_timesteps=False, log_interval=None)  # type: ignore[arg-type]
@@ -126,7 +134,7 @@ def _run(
         folder,
         cls,
         method,
-        method.weights(model),
+        method.weights(model) | ({} if scorer is None else scorer.arrays()),
         space,
         config=config.as_dict(),
         facts=method.facts(env),
@@ -165,6 +173,18 @@ def _space(
     return space
 
 
+def _scorer(env: ProblemVecEnv, config: TrainConfig) -> Scorer | None:
+    """What the decoder ``scored`` ranks by; it learns beside the policy."""
+    if config.decoder != "scored":
+        return None
+    if not isinstance(env, LatentVecEnv):
+        raise SpecError(f"decoder='scored': {config.method} does not decode points")
+    scorer = Scorer(env.views[0].observation_width, env.space.scale.width, config)
+    env.decoder.values = scorer.values
+    env.log_executed()
+    return scorer
+
+
 def _adopt(model: Any, start: Agent, config: TrainConfig) -> None:
     """Begin with the policy network of another agent of the same method."""
     if start.name != config.method:
@@ -191,6 +211,7 @@ class _Curve:
         self._env = env
         self._report = report
         self._rows: list[dict[str, Any]] = []
+        self._board: Any = None
         self._began = time.perf_counter()
 
     def cut(self, steps: int) -> None:
@@ -199,6 +220,11 @@ class _Curve:
             rows = list(csv.DictReader(io.StringIO(self._path.read_text())))
             self._rows = [row for row in rows if int(row["steps"]) <= steps]
         self._write()
+        with contextlib.suppress(ImportError):  # tensorboard comes with the extra 'report'
+            from torch.utils.tensorboard import SummaryWriter
+
+            folder = self._path.parent / "tensorboard"
+            self._board = SummaryWriter(str(folder), purge_step=steps + 1)
 
     def add(self, steps: int) -> None:
         """Add a row over the last 100 episodes."""
@@ -209,8 +235,18 @@ class _Curve:
         row["seconds"] = round(time.perf_counter() - self._began, 2)
         self._rows.append(row)
         self._write()
+        if self._board is not None:
+            for name in ("score", "score_best", "return", "length"):
+                if row[name] != "":
+                    self._board.add_scalar(f"episodes/{name}", row[name], steps)
+            self._board.flush()
         if self._report is not None:
             self._report(row)
+
+    def close(self) -> None:
+        """Close what is open."""
+        if self._board is not None:
+            self._board.close()
 
     def _write(self) -> None:
         stream = io.StringIO()
@@ -221,27 +257,67 @@ class _Curve:
 
 
 class _Callback(BaseCallback):
-    """Writes a row of the curve and a checkpoint between rollouts."""
+    """Between rollouts: trains the scorer, writes a row of the curve and a checkpoint."""
 
-    def __init__(self, env: ProblemVecEnv, curve: _Curve, save: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        curve: _Curve,
+        save: Callable[[], None],
+        scorer: Scorer | None,
+        env: ProblemVecEnv,
+        config: TrainConfig,
+    ) -> None:
         super().__init__()
-        self._env = env
         self._curve = curve
         self._save = save
-        self._started = False
+        self._scorer = scorer
+        self._env = env
+        self._config = config
+        self._shown = self._saved = 0
 
     def _on_step(self) -> bool:
         return True
 
+    def _on_training_start(self) -> None:
+        self._shown = self._saved = self.num_timesteps
+
     def _on_rollout_start(self) -> None:
         # here the update that followed the previous rollout is done
-        if self._started:
+        if self.num_timesteps - self._shown >= self._config.rollout:
             self._curve.add(self.num_timesteps)
-            self._save()
-        self._started = True
+            self._shown = self.num_timesteps
+            # a replay buffer is large: it is saved less often
+            pause = _SAVE_EVERY if hasattr(self.model, "extra_arrays") else 1
+            if self.num_timesteps - self._saved >= pause * self._config.rollout:
+                self._save()
+                self._saved = self.num_timesteps
+
+    def _on_rollout_end(self) -> None:
+        if self._scorer is None:
+            return
+        assert isinstance(self._env, LatentVecEnv)
+        buffer: Any = self.model.rollout_buffer  # type: ignore[attr-defined]
+        dones = np.asarray(self.locals["dones"], dtype=np.float32)
+        last = self.locals["values"].detach().numpy().ravel() * (1.0 - dones)
+        targets = n_step_returns(
+            buffer.rewards,
+            buffer.episode_starts,
+            buffer.values,
+            last,
+            self._config.gamma,
+            self._config.n_step,
+        )
+        vectors = self._env.take_executed()
+        width = buffer.observations.shape[-1]
+        self._scorer.learn(
+            buffer.observations.reshape(-1, width),
+            vectors.reshape(-1, vectors.shape[-1]),
+            targets.ravel(),
+        )
 
     def _on_training_end(self) -> None:
         self._curve.add(self.num_timesteps)
+        self._curve.close()
 
 
 def _identify(

@@ -1,0 +1,260 @@
+"""`p-discrete`, `p-discrete-m`, `g-discrete`, `g-discrete-m`: one output for every raw action.
+
+PPO over ``Discrete(A)``, A the most raw actions of a training instance. `p-*` sees padded arrays,
+`g-*` the pooled embeddings of the latent space; `-m` masks invalid actions. Without a mask an
+invalid action, or one that the instance does not have, leaves the state as it is and costs 10 /
+episode length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol, TypeAlias
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from stable_baselines3 import PPO
+from stable_baselines3.common.base_class import BaseAlgorithm
+
+from lagco.agents.config import TrainConfig
+from lagco.agents.method import Weights
+from lagco.agents.network import layer_arrays, perceptron, policy_arguments, ppo_arguments
+from lagco.agents.padding import PaddedActions, PaddingObservation, Widths
+from lagco.agents.projection import LatentVecEnv, vec_env_options
+from lagco.agents.vector_env import ProblemVecEnv
+from lagco.core.env import ContinuousEnv
+from lagco.core.problem import Problem
+from lagco.errors import SpecError
+from lagco.instances import Instance
+from lagco.latent.decoder import Decoder
+from lagco.latent.space import LatentSpace
+
+Array: TypeAlias = npt.NDArray[Any]
+
+_MASKS = "action_masks"
+
+
+def without_summary(space: LatentSpace) -> LatentSpace:
+    """The space with observations that do not summarise the action set."""
+    mean, factor = space.observation_mean, space.observation_factor
+    if mean is not None and factor is not None:
+        kept = len(mean) - len(space.summary) * space.scale.width
+        mean, factor = mean[:kept], factor[:kept]
+    return replace(space, summary=(), observation_mean=mean, observation_factor=factor)
+
+
+class _PaddedActionEnv(ProblemVecEnv):
+    """Actions are numbers among the raw actions; answers MaskablePPO's question for masks."""
+
+    widths: Widths
+
+    def _number_actions(self) -> None:
+        self._padded = [PaddedActions(problem, self.widths.actions) for problem in self.problems]
+        self._masks = np.zeros((len(self.problems), self.widths.actions), dtype=bool)
+
+    def _raw_action(self, index: int, action: Any) -> Any:
+        return self._padded[index].raw(int(action))
+
+    def action_masks(self) -> Array:
+        """Valid actions of every problem: bool (N, A)."""
+        for padded, mask in zip(self._padded, self._masks, strict=True):
+            padded.mask(mask)
+        return self._masks.copy()
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether all problems have the attribute, or it is ``action_masks``."""
+        return attr_name == _MASKS or super().has_attr(attr_name)
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """Call a method of every problem; ``action_masks`` is answered here."""
+        if method_name == _MASKS:
+            masks = self.action_masks()
+            chosen = range(self.num_envs) if indices is None else np.atleast_1d(indices)
+            return [masks[i] for i in chosen]
+        return super().env_method(method_name, *method_args, indices=indices, **method_kwargs)
+
+
+class PaddingVecEnv(_PaddedActionEnv):
+    """Padded observations, padded actions.
+
+    Args:
+        problem: the problem class.
+        instances: training instances, whose maxima are the widths.
+        options: see :class:`ProblemVecEnv`.
+    """
+
+    def __init__(
+        self, problem: type[Problem], instances: Sequence[Instance], **options: Any
+    ) -> None:
+        features = options.get("features", "full")
+        self.widths = Widths.over(problem, instances, features, views=True)
+        super().__init__(problem, instances, **options)
+
+    def _spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
+        for problem in self.problems:
+            problem.reset(seed=0)
+        self._number_actions()
+        self._seen = [PaddingObservation(problem, self.widths) for problem in self.problems]
+        width = self._seen[0].width
+        observation_space = gym.spaces.Box(-np.inf, np.inf, (width,), np.float32)
+        return observation_space, gym.spaces.Discrete(self.widths.actions)
+
+    def _observe(self, index: int, out: Array) -> None:
+        self._seen[index](out)
+
+
+class PooledVecEnv(LatentVecEnv, _PaddedActionEnv):
+    """Pooled embeddings without the summary of actions, padded actions.
+
+    Args:
+        problem: the problem class.
+        instances: training instances, whose maxima are the widths.
+        space: the latent space.
+        options: see :class:`ProblemVecEnv`.
+    """
+
+    def __init__(
+        self,
+        problem: type[Problem],
+        instances: Sequence[Instance],
+        space: LatentSpace,
+        **options: Any,
+    ) -> None:
+        features = options.get("features", "full")
+        self.widths = Widths.over(problem, instances, features, views=False)
+        super().__init__(problem, instances, without_summary(space), Decoder(), **options)
+
+    def _action_space(self) -> gym.Space[Any]:
+        self._number_actions()
+        return gym.spaces.Discrete(self.widths.actions)
+
+
+class DiscreteMethod:
+    """PPO or MaskablePPO over numbered actions.
+
+    Args:
+        pooled: observe pooled embeddings (`g-*`) instead of padded arrays (`p-*`).
+        masked: mask invalid actions (`-m`).
+    """
+
+    def __init__(self, pooled: bool, masked: bool) -> None:
+        self.name = f"{'g' if pooled else 'p'}-discrete{'-m' if masked else ''}"
+        self.latent = pooled
+        self._masked = masked
+
+    def env(
+        self,
+        problem: type[Problem],
+        instances: Sequence[Instance],
+        space: LatentSpace | None,
+        config: TrainConfig,
+    ) -> ProblemVecEnv:
+        """See :class:`~lagco.agents.method.Method`."""
+        options = vec_env_options(config)
+        if not self.latent:
+            return PaddingVecEnv(problem, instances, **options)
+        return PooledVecEnv(problem, instances, self._checked(space), **options)
+
+    def model(self, env: ProblemVecEnv, config: TrainConfig) -> BaseAlgorithm:
+        """See :class:`~lagco.agents.method.Method`."""
+        keywords, arguments = policy_arguments(config), ppo_arguments(config)
+        if self._masked:
+            from sb3_contrib import MaskablePPO
+
+            return MaskablePPO("MlpPolicy", env, policy_kwargs=keywords, **arguments)
+        return PPO("MlpPolicy", env, policy_kwargs=keywords, **arguments)
+
+    def weights(self, model: BaseAlgorithm) -> dict[str, Array]:
+        """See :class:`~lagco.agents.method.Method`."""
+        policy: Any = model.policy
+        return layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
+
+    def facts(self, env: ProblemVecEnv) -> dict[str, Any]:
+        """See :class:`~lagco.agents.method.Method`."""
+        assert isinstance(env, _PaddedActionEnv)
+        return env.widths.facts()
+
+    def actor(
+        self,
+        env: ContinuousEnv,
+        weights: Weights,
+        facts: Mapping[str, Any],
+        space: LatentSpace | None,
+        decoder: Decoder | None,
+    ) -> DiscreteActor:
+        """See :class:`~lagco.agents.method.Method`; there are no points to decode.
+
+        Raises:
+            TooLarge: the instance does not fit into what was reserved in training.
+        """
+        widths = Widths.from_facts(facts)
+        widths.check_actions(env)
+        observe: _Observe
+        if self.latent:
+            observe = _Pooled(env, self._checked(space))
+        else:
+            observe = PaddingObservation(env, widths)
+        return DiscreteActor(env, weights, widths, observe, self._masked)
+
+    def _checked(self, space: LatentSpace | None) -> LatentSpace:
+        if space is None:
+            raise SpecError(f"{self.name} needs a latent space")
+        return space
+
+
+class _Observe(Protocol):
+    width: int
+
+    def __call__(self, out: Array | None = None) -> Array: ...
+
+
+class _Pooled:
+    def __init__(self, env: ContinuousEnv, space: LatentSpace) -> None:
+        self._view = without_summary(space).view(env)
+        self.width = self._view.observation_width
+
+    def __call__(self, out: Array | None = None) -> Array:
+        self._view.refresh()
+        return self._view.observation(out)
+
+
+class DiscreteActor:
+    """Takes the action of the largest logit, or samples by softmax; masked, among valid ones."""
+
+    def __init__(
+        self,
+        env: ContinuousEnv,
+        weights: Weights,
+        widths: Widths,
+        observe: _Observe,
+        masked: bool,
+    ) -> None:
+        self._network = perceptron(weights, "policy")
+        if self._network.inputs != observe.width:
+            raise SpecError(
+                f"the policy takes {self._network.inputs} numbers, {type(env).__name__} shows "
+                f"{observe.width}; was it trained with other features?"
+            )
+        self._actions = PaddedActions(env, widths.actions)
+        self._observe = observe
+        self._masked = masked
+        self._observation = np.empty(observe.width, np.float32)
+
+    def act(self, rng: np.random.Generator, explore: bool) -> Any:
+        """See :class:`~lagco.agents.method.Actor`."""
+        logits = self._network(self._observe(self._observation))
+        if explore:
+            logits = logits + rng.gumbel(size=len(logits))
+        if self._masked:
+            logits[~self._actions.mask()] = -np.inf
+        return self._actions.raw(int(np.argmax(logits)))
+
+
+#: the four of them
+DISCRETE_METHODS = tuple(
+    DiscreteMethod(pooled, masked) for pooled in (False, True) for masked in (False, True)
+)

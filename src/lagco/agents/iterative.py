@@ -1,0 +1,389 @@
+"""`iterative`: Q(o, u(a)) over all valid actions, on Stable-Baselines3's DQN.
+
+Every decision looks at every valid action. Returns run over true n steps; the value of a state is
+the maximum over its own valid actions. Action vectors are those of the latent space, standardised
+as for `projection`; the preset `paper` leaves them as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+import torch
+from stable_baselines3 import DQN
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.dqn.policies import DQNPolicy
+from torch import Tensor, nn
+
+from lagco.agents.config import TrainConfig
+from lagco.agents.discrete import without_summary
+from lagco.agents.method import Weights
+from lagco.agents.network import layer_arrays, policy_arguments
+from lagco.agents.padding import PaddedActions
+from lagco.agents.projection import LatentVecEnv, vec_env_options
+from lagco.agents.q_network import MOST_ACTIONS, ActionTables, SplitQ, q_layers, read_actions
+from lagco.agents.replay import GOES_ON, TERMINATED, TRUNCATED, ActionReplayBuffer
+from lagco.agents.vector_env import ProblemVecEnv
+from lagco.core.env import ContinuousEnv
+from lagco.core.problem import Problem
+from lagco.errors import SpecError
+from lagco.instances import Instance
+from lagco.latent.decoder import Decoder, plain_action
+from lagco.latent.scale import ActionScale
+from lagco.latent.space import LatentSpace, LatentView
+
+Array: TypeAlias = npt.NDArray[Any]
+
+#: epsilon at the end of exploration, and of an actor that explores
+EPSILON = 0.05
+#: steps before the first gradient step
+_WARM_UP = 100
+
+
+def observed_space(space: LatentSpace, standardised: bool) -> LatentSpace:
+    """The space as `iterative` uses it: no summary of actions; perhaps raw action vectors."""
+    space = without_summary(space)
+    if standardised:
+        return space
+    scale = space.scale
+    plain = ActionScale(
+        np.zeros_like(scale.mean),
+        np.ones_like(scale.deviation),
+        scale.low,
+        scale.high,
+        scale.projection,
+    )
+    return replace(space, scale=plain)
+
+
+class IterativeVecEnv(LatentVecEnv):
+    """Actions are positions among the valid actions that were offered for the present states.
+
+    Attributes:
+        offered: valid actions per environment, of the states that were acted in last.
+        cut_off: per environment whose episode was cut off in the last step, the last state.
+    """
+
+    def __init__(
+        self,
+        problem: type[Problem],
+        instances: Sequence[Instance],
+        space: LatentSpace,
+        *,
+        standardised: bool = True,
+        **options: Any,
+    ) -> None:
+        self.standardised = standardised
+        self.offered: list[ActionTables] = []
+        self.cut_off: dict[int, tuple[Array, ActionTables]] = {}
+        self._rows: list[Array] = []
+        space = observed_space(space, standardised)
+        super().__init__(problem, instances, space, Decoder(), **options)
+
+    def _action_space(self) -> gym.Space[Any]:
+        self._fallbacks = [PaddedActions(problem, 0) for problem in self.problems]
+        return gym.spaces.Discrete(MOST_ACTIONS)
+
+    def offer(self) -> list[ActionTables]:
+        """The valid actions of the present states."""
+        found = [read_actions(view, rng) for view, rng in zip(self.views, self._rngs, strict=True)]
+        self._rows = [rows for rows, _ in found]
+        self.offered = [actions for _, actions in found]
+        return self.offered
+
+    def step_wait(self) -> Any:
+        """See :class:`ProblemVecEnv`."""
+        self.cut_off = {}
+        return super().step_wait()
+
+    def _raw_action(self, index: int, action: Any) -> Any:
+        rows = self._rows[index]
+        if not len(rows):  # nothing can be done: an invalid action, upon which the episode ends
+            return self._fallbacks[index].outside
+        return plain_action(self.views[index].raw(rows[int(action)][None])[0])
+
+    def _end(self, index: int, info: dict[str, Any], cut: bool) -> dict[str, Any]:
+        if cut:
+            _, actions = read_actions(self.views[index], self._rngs[index])
+            self.cut_off[index] = self._observations[index].copy(), actions
+        return super()._end(index, info, cut)
+
+
+class QPolicy(DQNPolicy):
+    """Holds Q and its target: networks from [o, u] to a value.
+
+    Args:
+        action_width: d.
+    """
+
+    def __init__(self, *arguments: Any, action_width: int, **options: Any) -> None:
+        self._action_width = action_width
+        super().__init__(*arguments, **options)
+
+    def make_q_net(self) -> Any:
+        """A network (B, w + d) -> (B, 1)."""
+        widths = [int(np.prod(self.observation_space.shape or ())) + self._action_width]
+        widths += self.net_arch
+        layers: list[nn.Module] = []
+        for inputs, outputs in pairwise(widths):
+            layers += [nn.Linear(inputs, outputs), self.activation_fn()]
+        return _QNetwork(*layers, nn.Linear(widths[-1], 1)).to(self.device)
+
+
+class _QNetwork(nn.Sequential):
+    def set_training_mode(self, mode: bool) -> None:
+        self.train(mode)
+
+    def split(self, observation_width: int) -> SplitQ:
+        """The same network over sets of actions; it shares the weights."""
+        layers = [
+            (layer.weight.detach().numpy(), layer.bias.detach().numpy())
+            for layer in self
+            if isinstance(layer, nn.Linear)
+        ]
+        return SplitQ(layers, observation_width)
+
+
+class IterativeDQN(DQN):
+    """DQN whose actions are the valid actions of each state.
+
+    Everything random comes from generators of its own, seeded by `seed`.
+    """
+
+    env: IterativeVecEnv
+    replay_buffer: ActionReplayBuffer  # type: ignore[assignment]
+
+    def _setup_model(self) -> None:
+        super()._setup_model()
+        width = int(np.prod(self.observation_space.shape or ()))
+        q_net: Any = self.q_net
+        q_net_target: Any = self.q_net_target
+        self.split_q: SplitQ = q_net.split(width)
+        self.split_target: SplitQ = q_net_target.split(width)
+        self._rng = np.random.default_rng([self.seed or 0, 3])
+
+    def _excluded_save_params(self) -> list[str]:
+        return [*super()._excluded_save_params(), "split_q", "split_target"]
+
+    def _sample_action(
+        self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
+    ) -> tuple[Array, Array]:
+        epsilon = 1.0 if self.num_timesteps < learning_starts else self.exploration_rate
+        positions = self._positions(epsilon)
+        return positions, positions
+
+    def predict(  # type: ignore[override]
+        self,
+        observation: Array,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+    ) -> tuple[Array, Any]:
+        """Positions of the best actions in the present states of the training environment."""
+        return self._positions(0.0 if deterministic else self.exploration_rate), state
+
+    def _positions(self, epsilon: float) -> Array:
+        offered = self._source.offer()
+        assert isinstance(self._last_obs, np.ndarray)
+        explore = self._rng.random(len(offered)) < epsilon
+        drawn = self._rng.random(len(offered))
+        positions = (drawn * [len(actions) for actions in offered]).astype(np.int64)
+        greedy = [i for i in np.flatnonzero(~explore) if len(offered[i]) > 1]
+        if greedy:
+            values = self.split_q.values(self._last_obs[greedy], [offered[i] for i in greedy])
+            positions[greedy] = [int(np.argmax(v)) for v in values]
+        return positions
+
+    @property
+    def _source(self) -> IterativeVecEnv:
+        env: Any = self.env
+        assert isinstance(env, IterativeVecEnv)
+        return env
+
+    def _store_transition(
+        self,
+        replay_buffer: Any,
+        buffer_action: Array,
+        new_obs: Any,
+        reward: Array,
+        dones: Array,
+        infos: list[dict[str, Any]],
+    ) -> None:
+        source = self._source
+        ends = np.where(dones, TERMINATED, GOES_ON).astype(np.int8)
+        ends[list(source.cut_off)] = TRUNCATED
+        replay_buffer.add(
+            self._last_obs, source.offered, buffer_action, reward, ends, source.cut_off
+        )
+        self._last_obs = new_obs
+
+    def train(self, gradient_steps: int, batch_size: int = 32) -> None:
+        """Gradient steps on n-step returns; their targets share one pass."""
+        if not self.replay_buffer.ready:
+            return
+        self.policy.set_training_mode(True)
+        self._update_learning_rate(self.policy.optimizer)
+        batch = self.replay_buffer.sample(gradient_steps * batch_size)
+        values = self.split_target.maxima(batch.observations, batch.actions)
+        targets = torch.from_numpy(batch.rewards + batch.discounts * values)
+        inputs = torch.from_numpy(batch.inputs)
+        parameters = list(self.q_net.parameters())
+        losses: list[Tensor] = []
+        for start in range(0, len(inputs), batch_size):
+            found = self.q_net(inputs[start : start + batch_size])[:, 0]
+            loss = nn.functional.smooth_l1_loss(found, targets[start : start + batch_size])
+            self.policy.optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(parameters, self.max_grad_norm)
+            self.policy.optimizer.step()
+            losses.append(loss.detach())
+        self._n_updates += gradient_steps
+        self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
+        if losses:
+            self.logger.record("train/loss", float(torch.stack(losses).mean()))
+
+    # -- checkpoints
+
+    def extra_state(self) -> dict[str, Any]:
+        """Plain values that a checkpoint needs beside policy, optimiser and environment."""
+        return {
+            "calls": self._n_calls,
+            "updates": self._n_updates,
+            "episodes": self._episode_num,
+            "exploration_rate": float(self.exploration_rate),
+            "rng": self._rng.bit_generator.state,
+            "buffer": self.replay_buffer.state(),
+        }
+
+    def extra_arrays(self) -> dict[str, Array]:
+        """Arrays that a checkpoint needs: the replay buffer."""
+        return self.replay_buffer.arrays()
+
+    def restore_extra(self, state: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Go on from :meth:`extra_state` and :meth:`extra_arrays`."""
+        self._n_calls = int(state["calls"])
+        self._n_updates = int(state["updates"])
+        self._episode_num = int(state["episodes"])
+        self.exploration_rate = float(state["exploration_rate"])
+        self._rng.bit_generator.state = state["rng"]
+        self.replay_buffer.restore(state["buffer"], arrays)
+
+
+class IterativeMethod:
+    """Takes the valid action of the largest Q; explores by epsilon."""
+
+    name = "iterative"
+    latent = True
+
+    def env(
+        self,
+        problem: type[Problem],
+        instances: Sequence[Instance],
+        space: LatentSpace | None,
+        config: TrainConfig,
+    ) -> ProblemVecEnv:
+        """See :class:`~lagco.agents.method.Method`."""
+        if space is None:
+            raise SpecError("iterative needs a latent space")
+        standardised = config.preset != "paper"
+        options = vec_env_options(config)
+        return IterativeVecEnv(problem, instances, space, standardised=standardised, **options)
+
+    def model(self, env: ProblemVecEnv, config: TrainConfig) -> BaseAlgorithm:
+        """See :class:`~lagco.agents.method.Method`."""
+        assert isinstance(env, IterativeVecEnv)
+        if not config.hidden:
+            raise SpecError("hidden=(): a Q network needs a hidden layer")
+        width = env.space.scale.width
+        every = max(1, round(config.train_every / config.envs))
+        keywords = {
+            "net_arch": list(config.hidden),
+            "activation_fn": nn.LeakyReLU,
+            "optimizer_kwargs": policy_arguments(config)["optimizer_kwargs"],
+            "action_width": width,
+        }
+        return IterativeDQN(
+            QPolicy,
+            env,
+            learning_rate=config.learning_rate,
+            buffer_size=config.buffer,
+            learning_starts=_WARM_UP,
+            batch_size=config.batch_size,
+            tau=config.tau,
+            gamma=config.gamma,
+            train_freq=every,
+            gradient_steps=max(1, round(every * config.envs / config.train_every)),
+            replay_buffer_class=ActionReplayBuffer,  # type: ignore[arg-type]
+            replay_buffer_kwargs={
+                "action_width": width,
+                "n_steps": config.n_step,
+                "gamma": config.gamma,
+                "seed": config.seed,
+            },
+            target_update_interval=config.target_every,
+            exploration_fraction=config.exploration,
+            exploration_final_eps=EPSILON,
+            policy_kwargs=keywords,
+            seed=config.seed,
+            device="cpu",
+        )
+
+    def weights(self, model: BaseAlgorithm) -> dict[str, Array]:
+        """See :class:`~lagco.agents.method.Method`."""
+        assert isinstance(model, IterativeDQN)
+        return layer_arrays("q", model.q_net)
+
+    def facts(self, env: ProblemVecEnv) -> dict[str, Any]:
+        """See :class:`~lagco.agents.method.Method`."""
+        assert isinstance(env, IterativeVecEnv)
+        return {"standardised": env.standardised}
+
+    def actor(
+        self,
+        env: ContinuousEnv,
+        weights: Weights,
+        facts: Mapping[str, Any],
+        space: LatentSpace | None,
+        decoder: Decoder | None,
+    ) -> IterativeActor:
+        """See :class:`~lagco.agents.method.Method`; there are no points to decode."""
+        assert space is not None
+        view = observed_space(space, bool(facts["standardised"])).view(env)
+        return IterativeActor(view, weights)
+
+
+class IterativeActor:
+    """Looks at every valid action; explores by epsilon."""
+
+    def __init__(self, view: LatentView, weights: Weights) -> None:
+        self.view = view
+        layers = q_layers(weights)
+        self._q = SplitQ(layers, view.observation_width)
+        expected = view.observation_width + view.space.scale.width
+        if layers[0][0].shape[1] != expected:
+            raise SpecError(
+                f"Q takes {layers[0][0].shape[1]} numbers, {type(view.env).__name__} has "
+                f"{expected} for observation and action; was it trained with other features?"
+            )
+        self._observation = np.empty((1, view.observation_width), np.float32)
+        self._fallback = PaddedActions(view.env, 0)
+
+    def act(self, rng: np.random.Generator, explore: bool) -> Any:
+        """See :class:`~lagco.agents.method.Actor`."""
+        view = self.view
+        view.refresh()
+        rows, actions = read_actions(view, rng)
+        if not len(rows):
+            return self._fallback.outside
+        if explore and rng.random() < EPSILON:
+            position = int(rng.integers(len(rows)))
+        else:
+            view.observation(self._observation[0])
+            position = int(np.argmax(self._q.values(self._observation, [actions])[0]))
+        return plain_action(view.raw(rows[position][None])[0])

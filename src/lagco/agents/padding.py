@@ -1,0 +1,428 @@
+"""Fixed widths for problems of different sizes: padded observations and padded actions.
+
+Both are made for the largest training instance. A larger one is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+
+from lagco.core.declaration import read_declaration
+from lagco.core.env import LISTING_CAP, ContinuousEnv
+from lagco.core.graph import GraphView
+from lagco.core.problem import Problem
+from lagco.core.spec import Attribute, Edge, Function
+from lagco.embedding.extraction import AttributeReader
+from lagco.embedding.features import NEW, SAME, ViewFeatures
+from lagco.embedding.layout import TableLayout, ViewLayout, table_layout
+from lagco.errors import SpecError, TooLarge
+from lagco.instances import Instance
+
+Array: TypeAlias = npt.NDArray[Any]
+
+#: edge attributes are laid out over all pairs of nodes up to so many numbers, else edge by edge
+PAIRS = 5_000
+#: attributes wider than this are sentence embeddings, which the padding observation leaves out
+WIDEST = 64
+
+
+@dataclass(frozen=True)
+class Widths:
+    """What padding reserves.
+
+    Attributes:
+        actions: raw actions.
+        views: nodes and edges per view; empty where observations are not padded.
+        arrays: rows of the arrays that a problem observes beside its views.
+    """
+
+    actions: int
+    views: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    arrays: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def over(
+        cls, problem: type[Problem], instances: Sequence[Instance], features: str, views: bool
+    ) -> Widths:
+        """The maxima over training instances; `views`: whether observations are padded too."""
+        env: Problem | None = None
+        largest = cls(0)
+        for instance in instances:
+            extents = problem.extents(instance)
+            count = int(extents.get("actions", 0))
+            found = cls(count)
+            if views or not count:
+                if env is None:
+                    env = problem(instance, features=features)
+                env.reset(seed=0, options={"instance": instance})
+                count = count or env.num_actions
+                found = cls(count, *_needed(env)) if views else cls(count)
+            largest = largest.joined(found)
+        if largest.actions > LISTING_CAP:
+            raise SpecError(
+                f"{problem.name}: an instance has {largest.actions} raw actions, more than the "
+                f"{LISTING_CAP} that are ever listed; a discrete method needs one output for each"
+            )
+        return largest
+
+    def joined(self, other: Widths) -> Widths:
+        """The larger of both, one by one."""
+        views = dict(self.views)
+        for name, (nodes, edges) in other.views.items():
+            known = views.get(name, (0, 0))
+            views[name] = max(nodes, known[0]), max(edges, known[1])
+        arrays = {n: max(rows, self.arrays.get(n, 0)) for n, rows in other.arrays.items()}
+        return Widths(max(self.actions, other.actions), views, {**self.arrays, **arrays})
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any]) -> Widths:
+        """The inverse of :meth:`facts`."""
+        views = {str(n): (int(v[0]), int(v[1])) for n, v in facts.get("views", {}).items()}
+        arrays = {str(n): int(rows) for n, rows in facts.get("arrays", {}).items()}
+        return cls(int(facts["actions"]), views, arrays)
+
+    def facts(self) -> dict[str, Any]:
+        """As JSON values."""
+        views = {name: list(sizes) for name, sizes in self.views.items()}
+        return {"actions": self.actions, "views": views, "arrays": dict(self.arrays)}
+
+    def check_actions(self, env: ContinuousEnv) -> None:
+        """Raise :class:`TooLarge` where `env` has more raw actions."""
+        self._check(env, "raw actions", env.num_actions, self.actions)
+
+    def check_observation(self, env: ContinuousEnv) -> None:
+        """Raise :class:`TooLarge` where what `env` shows does not fit."""
+        views, arrays = _needed(env)
+        if list(views) != list(self.views) or list(arrays) != list(self.arrays):
+            raise SpecError(
+                f"{_name_of(env)} shows {', '.join([*views, *arrays])}, the agent was trained on "
+                f"{', '.join([*self.views, *self.arrays])}"
+            )
+        for name, (nodes, edges) in views.items():
+            self._check(env, f"nodes in the view {name!r}", nodes, self.views[name][0])
+            self._check(env, f"edges in the view {name!r}", edges, self.views[name][1])
+        for name, rows in arrays.items():
+            self._check(env, f"rows of {name!r}", rows, self.arrays[name])
+
+    def _check(self, env: ContinuousEnv, what: str, size: int, width: int) -> None:
+        if size > width:
+            raise TooLarge(
+                f"{_name_of(env)} has {size} {what}, the agent was padded for {width}; train it on "
+                "instances as large as this one, or use a method that does not pad"
+            )
+
+
+def _needed(env: ContinuousEnv) -> tuple[dict[str, tuple[int, int]], dict[str, int]]:
+    """Nodes and edges per view (where a single view may grow, the most it may have); arrays."""
+    views = env.graph_views()
+    extents = env.extents(env.instance) if isinstance(env, Problem) else {}
+    found = {}
+    for name, view in views.items():
+        edges = extents.get("edges", 0) if len(views) == 1 else 0
+        found[name] = max(view.num_nodes, extents.get("nodes", 0)), max(view.num_edges, edges)
+    return found, {name: len(column) for name, _, column in _beside_views(env, views)}
+
+
+def _beside_views(
+    env: ContinuousEnv, views: Mapping[str, GraphView]
+) -> list[tuple[str, Attribute, Array]]:
+    """What a problem observes that no view declares: (name, attribute, array)."""
+    if not isinstance(env, Problem):
+        return []
+    declared = read_declaration(env, views)
+    known = {
+        name if len(views) == 1 else f"{view}.{name}"
+        for tables in (declared.node_attributes, declared.edge_attributes)
+        for view, attributes in tables.items()
+        for name in attributes
+    }
+    return [entry for entry in env._dynamic if entry[0] not in known]
+
+
+def _name_of(env: ContinuousEnv) -> str:
+    instance = getattr(env, "instance", None)
+    if isinstance(instance, Instance):
+        return f"instance {instance.name!r} (size {instance.size})"
+    return type(env).__name__
+
+
+class PaddingObservation:
+    """The declared arrays of a problem in a vector of fixed width.
+
+    Per view: every numeric node attribute over the nodes; every numeric edge attribute over all
+    pairs of nodes (the upper triangle where edges have no direction) as long as that is at most
+    :data:`PAIRS` numbers and actions do not choose edges, else edge by edge. Then what the problem
+    observes beside its views and, with `full` features, the declared functions of the state. Values
+    are scaled as an encoder would scale them; nodes and edges that an instance does not have are 0.
+    With `full` features a flag of an edge is 1 or -1 among pairs, and listed edges carry their two
+    ends. Texts, lists and sentence embeddings (wider than :data:`WIDEST`) are left out.
+
+    Args:
+        env: the environment; its present instance must fit.
+        widths: what is reserved.
+
+    Attributes:
+        width: numbers in an observation.
+    """
+
+    def __init__(self, env: ContinuousEnv, widths: Widths) -> None:
+        self._env = env
+        self._widths = widths
+        self._bind()
+
+    def _bind(self) -> None:
+        """Read the declarations, which belong to an instance."""
+        env, widths = self._env, self._widths
+        widths.check_observation(env)
+        self._space = env.action_space
+        views = env.graph_views()
+        declared = read_declaration(env, views)
+        full = getattr(env, "features", "full") == "full"
+        listed = {c.graph for c in declared.action.values() if isinstance(c, Edge)}
+        self._views = [
+            _PaddedView(
+                name,
+                view,
+                _numeric(declared.node_attributes[name], view.nodes),
+                _numeric(declared.edge_attributes[name], view.edge_attributes),
+                widths.views[name],
+                name in listed,
+                full,
+            )
+            for name, view in views.items()
+        ]
+        arrays = [
+            (column, *_span(attribute), widths.arrays[name], column.size // max(len(column), 1))
+            for name, attribute, column in _beside_views(env, views)
+        ]
+        functions = [p for p in declared.observation.values() if full and isinstance(p, Function)]
+        self.width = (
+            sum(padded.width for padded in self._views)
+            + sum(rows * columns for *_, rows, columns in arrays)
+            + sum(part.size for part in functions)
+        )
+        self._buffer = buffer = np.zeros(self.width, dtype=np.float32)
+        start = 0
+        for padded in self._views:
+            padded.use(buffer[start : start + padded.width])
+            start += padded.width
+        self._arrays = []
+        for column, low, factor, rows, columns in arrays:
+            place = buffer[start : start + rows * columns].reshape(rows, columns)
+            self._arrays.append((column.reshape(-1, columns), low, factor, place[: len(column)]))
+            start += rows * columns
+        self._functions = []
+        for part in functions:
+            at: Any = start if part.size == 1 else slice(start, start + part.size)
+            self._functions.append((part.function, part.graph or "", at))
+            start += part.size
+
+    def __call__(self, out: Array | None = None) -> Array:
+        """The observation of the present state: float32 (width,), written to `out` if given."""
+        env = self._env
+        if env.action_space is not self._space:  # a problem makes another one with every instance
+            self._bind()
+        views = env.graph_views()
+        for padded in self._views:
+            padded.write(views[padded.name])
+        for column, low, factor, place in self._arrays:
+            np.subtract(column, low, out=place, casting="unsafe")
+            place *= factor
+        buffer = self._buffer
+        for function, graph, at in self._functions:
+            buffer[at] = function(views[graph])
+        if out is None:
+            return buffer.copy()
+        out[:] = buffer
+        return out
+
+
+def _span(attribute: Attribute) -> tuple[float, float]:
+    """What to subtract and to multiply by for 0 … 1, where an attribute has both bounds."""
+    if attribute.type == "binary" or attribute.low is None or attribute.high is None:
+        return 0.0, 1.0
+    return attribute.low, 1.0 / ((attribute.high - attribute.low) or 1.0)
+
+
+class _PaddedView:
+    """The part of one view: node columns (d_v, N), then edge columns (d_e, P)."""
+
+    def __init__(
+        self,
+        name: str,
+        view: GraphView,
+        nodes: Mapping[str, Attribute],
+        edges: Mapping[str, Attribute],
+        reserved: tuple[int, int],
+        listed: bool,
+        full: bool,
+    ) -> None:
+        self.name = name
+        self._nodes, self._edges = reserved
+        layout = ViewLayout(_table(nodes), _table(edges), view.directed)
+        self._features = ViewFeatures(
+            name, layout, _readers(name, layout.nodes), _readers(name, layout.edges)
+        )
+        self._directed = view.directed
+        n = self._nodes
+        pairs = n * n if view.directed else n * (n - 1) // 2
+        self._listed = listed or pairs * layout.edges.width > PAIRS
+        self._ends = full and self._listed
+        # 0 and 1 do not say where edges are, -1 and 1 do
+        binary = len(edges) > 0 and all(a.type == "binary" for a in edges.values())
+        self._signed = full and binary and not self._listed
+        self._edge_columns = layout.edges.width
+        self._node_shape = layout.nodes.width if nodes else 0, n
+        rows = layout.edges.width + (2 if self._ends else 0)
+        self._edge_shape = rows, self._edges if self._listed else pairs
+        self.width = int(np.prod(self._node_shape) + np.prod(self._edge_shape))
+
+    def use(self, buffer: Array) -> None:
+        """Write to `buffer` (width,) from now on."""
+        split = int(np.prod(self._node_shape))
+        self._node_block = buffer[:split].reshape(self._node_shape)
+        self._edge_block = buffer[split:].reshape(self._edge_shape)
+        self._features.forget()
+
+    def write(self, view: GraphView) -> None:
+        """Bring the buffer up to date with the view."""
+        features = self._features
+        found = features.sync(view)
+        if found == SAME:
+            return
+        if found == NEW:
+            self._place(view)
+        if self._node_shape[0]:
+            self._node_block[:, : view.num_nodes] = features.nodes.columns
+        edges = features.edges
+        if edges.counts[0]:
+            columns = edges.columns if self._kept is None else edges.columns[:, self._kept]
+            if self._signed:
+                columns = 2.0 * columns - 1.0
+            self._edge_block[: self._edge_columns, self._places] = columns
+            edges.clear()
+
+    def _place(self, view: GraphView) -> None:
+        """Where edges go, now that there are others."""
+        n, (u, v) = view.num_nodes, view.edges
+        if n > self._nodes or (self._listed and len(u) > self._edges):
+            raise TooLarge(
+                f"the view {self.name!r} has {n} nodes and {len(u)} edges, the agent was padded "
+                f"for {self._nodes} and {self._edges}"
+            )
+        self._node_block[:] = 0.0
+        self._edge_block[:] = 0.0
+        self._kept: Array | None = None
+        if self._listed:
+            self._places: Any = slice(0, len(u))
+            if self._ends:
+                np.divide(view.edges, self._nodes, out=self._edge_block[-2:, : len(u)])
+            return
+        if self._directed:
+            self._places = u * self._nodes + v
+        else:
+            first, second = np.minimum(u, v), np.maximum(u, v)
+            loops = first == second
+            if loops.any():
+                self._kept = np.flatnonzero(~loops)
+                first, second = first[self._kept], second[self._kept]
+            self._places = first * (2 * self._nodes - first - 1) // 2 + (second - first - 1)
+
+
+def _numeric(attributes: Mapping[str, Attribute], columns: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: attribute
+        for name, attribute in attributes.items()
+        if isinstance(columns[name], np.ndarray)
+        and attribute.extractor in (None, "onehot")
+        and _columns(attribute) <= WIDEST
+    }
+
+
+def _columns(attribute: Attribute) -> int:
+    onehot = attribute.type == "categorical" or attribute.extractor == "onehot"
+    return attribute.num_categories if onehot else attribute.size
+
+
+def _table(attributes: Mapping[str, Attribute]) -> TableLayout:
+    return table_layout(attributes, {n: _columns(a) for n, a in attributes.items()})
+
+
+def _readers(view: str, layout: TableLayout) -> dict[str, AttributeReader]:
+    return {e.name: AttributeReader(f"{view}.{e.name}", e.attribute, e.width) for e in layout}
+
+
+class PaddedActions:
+    """Raw actions of one environment by number, in the order of its ``all_actions()``.
+
+    Args:
+        env: the environment; its instance may change.
+        width: numbers reserved; those beyond the instance's own stand for an invalid action.
+    """
+
+    def __init__(self, env: ContinuousEnv, width: int) -> None:
+        self._env = env
+        self.width = width
+        kind = type(env)
+        self._lists = kind.all_actions is not ContinuousEnv.all_actions
+        self._masks = kind.action_mask is not ContinuousEnv.action_mask
+        self._space: Any = None
+
+    def raw(self, number: int) -> Any:
+        """The raw action of a number; one outside the action space where there is none."""
+        self._look()
+        if number >= self._count:
+            return self._outside
+        if self._listing is not None:
+            action = self._listing[number]
+            return int(action) if np.ndim(action) == 0 else action
+        space = self._space
+        if isinstance(space, gym.spaces.Discrete):
+            return int(space.start) + number
+        return space.start + np.array(np.unravel_index(number, self._shape))
+
+    @property
+    def outside(self) -> Any:
+        """A raw action that the instance does not have, hence an invalid one."""
+        self._look()
+        return self._outside
+
+    def mask(self, out: Array | None = None) -> Array:
+        """Validity of every number: bool (width,)."""
+        self._look()
+        if out is None:
+            out = np.zeros(self.width, dtype=bool)
+        if self._lists and not self._masks:
+            out[: self._count] = self._env.are_valid_actions(self._listing)  # type: ignore[arg-type]
+        else:
+            out[: self._count] = self._env.action_mask()
+        out[self._count :] = False
+        return out
+
+    def _look(self) -> None:
+        space = self._env.action_space
+        if space is self._space:  # a problem makes another one with every instance
+            return
+        self._space = space
+        self._listing: Array | None = self._env.all_actions() if self._lists else None
+        self._shape = () if self._lists else _shape(space)
+        self._count = self._env.num_actions if self._listing is None else len(self._listing)
+        if isinstance(space, gym.spaces.MultiDiscrete):
+            self._outside: Any = space.start + space.nvec
+        elif isinstance(space, gym.spaces.Discrete):
+            self._outside = int(space.start + space.n)
+        else:
+            name = type(self._env).__name__
+            raise SpecError(f"{name}: discrete methods do not know the action space {space}")
+
+
+def _shape(space: Any) -> tuple[int, ...]:
+    if isinstance(space, gym.spaces.MultiDiscrete):
+        return tuple(int(n) for n in space.nvec)
+    return ()

@@ -1,0 +1,264 @@
+"""What `iterative` remembers: transitions with the valid actions of their states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from stable_baselines3.common.buffers import BaseBuffer
+
+from lagco.agents.q_network import ActionTables
+
+Array: TypeAlias = npt.NDArray[Any]
+
+GOES_ON, TERMINATED, TRUNCATED = range(3)
+_NONE = ActionTables((np.zeros((0, 0), np.float16),), (0,), None)
+
+
+class Returns(NamedTuple):
+    """Transitions to learn from.
+
+    Attributes:
+        inputs: [o, u(a)] of what was done: (B, w + d).
+        rewards: discounted sum over the next n steps, or up to the end of the episode: (B,).
+        discounts: factor of the value of the state after them, 0 where there is none: (B,).
+        observations: of that state: (B, w).
+        actions: valid in that state.
+    """
+
+    inputs: Array
+    rewards: Array
+    discounts: Array
+    observations: Array
+    actions: list[ActionTables]
+
+
+class ActionReplayBuffer(BaseBuffer):
+    """A ring of steps of N environments; a state is kept once, with its component tables.
+
+    Returns run over n steps of one episode. After an episode that was cut off they go on with the
+    value of the very state where it was cut off; the state after the reset plays no part.
+
+    Args:
+        buffer_size: transitions in all.
+        observation_space: of the environment.
+        action_space: of the environment.
+        n_envs: N.
+        action_width: d.
+        n_steps: n.
+        gamma: discount.
+        seed: of sampling.
+    """
+
+    def __init__(
+        self,
+        buffer_size: int,
+        observation_space: gym.Space[Any],
+        action_space: gym.Space[Any],
+        device: Any = "cpu",
+        n_envs: int = 1,
+        optimize_memory_usage: bool = False,
+        *,
+        action_width: int,
+        n_steps: int,
+        gamma: float,
+        seed: int,
+    ) -> None:
+        steps = max(buffer_size // n_envs, n_steps + 1)
+        super().__init__(steps, observation_space, action_space, device, n_envs=n_envs)
+        self.action_width = action_width
+        self.n_steps = n_steps
+        self.gamma = gamma
+        self.rng = np.random.default_rng([seed, 2])
+        self.observations = np.zeros((steps, n_envs, *self.obs_shape), np.float32)
+        self.chosen = np.zeros((steps, n_envs, action_width), np.float32)
+        self.rewards = np.zeros((steps, n_envs), np.float32)
+        self.ends = np.zeros((steps, n_envs), np.int8)
+        #: False where there was nothing to choose
+        self.usable = np.zeros((steps, n_envs), bool)
+        self.actions: list[list[ActionTables]] = []
+        #: where episodes were cut off: observation and valid actions of the last state
+        self.last: dict[tuple[int, int], tuple[Array, ActionTables]] = {}
+
+    def add(
+        self,
+        observations: Array,
+        actions: Sequence[ActionTables],
+        positions: Array,
+        rewards: Array,
+        ends: Array,
+        last: Mapping[int, tuple[Array, ActionTables]],
+    ) -> None:
+        """Add a step of all environments.
+
+        Args:
+            observations: (N, w) before the step.
+            actions: valid actions before the step.
+            positions: (N,) which of them were taken; any number where there was none.
+            rewards: (N,)
+            ends: (N,) how the step ended: goes on, terminated, truncated.
+            last: per environment that was truncated, its last observation and valid actions.
+        """
+        at = self.pos
+        for env in range(self.n_envs):
+            self.last.pop((at, env), None)
+            self.usable[at, env] = len(actions[env]) > 0
+            if self.usable[at, env]:
+                vector = actions[env].vector(int(positions[env]), self.action_width)
+                self.chosen[at, env] = vector
+        self.observations[at] = observations
+        self.rewards[at] = rewards
+        self.ends[at] = ends
+        compact = [a.compact() for a in actions]
+        if at == len(self.actions):
+            self.actions.append(compact)
+        else:
+            self.actions[at] = compact
+        for env, (observation, tables) in last.items():
+            self.last[at, env] = observation.copy(), tables.compact()
+        self.pos = (at + 1) % self.buffer_size
+        self.full = self.full or self.pos == 0
+
+    def reset(self) -> None:
+        """Forget everything."""
+        super().reset()
+        self.actions = []
+        self.last = {}
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is a transition whose n steps are known."""
+        return self.size() > self.n_steps
+
+    def sample(self, batch_size: int, env: Any = None) -> Returns:
+        """Transitions drawn with replacement among those whose n steps are known."""
+        steps = self.size()
+        drawn = self.rng.integers(steps - self.n_steps, size=batch_size)
+        envs = self.rng.integers(self.n_envs, size=batch_size)
+        slots = (self.pos + drawn) % self.buffer_size if self.full else drawn
+        usable = self.usable[slots, envs]
+        return self.returns(slots[usable], envs[usable])
+
+    def returns(self, slots: Array, envs: Array) -> Returns:
+        """n-step returns of the transitions at these slots of these environments."""
+        count = len(slots)
+        rewards = np.zeros(count, np.float32)
+        alive = np.ones(count, bool)
+        discount = 1.0
+        stop, ends = slots.copy(), np.zeros(count, np.int8)
+        discounts = np.zeros(count, np.float32)
+        for k in range(self.n_steps):
+            at = (slots + k) % self.buffer_size
+            rewards += np.where(alive, discount * self.rewards[at, envs], 0.0).astype(np.float32)
+            discount *= self.gamma
+            over = alive & (self.ends[at, envs] != GOES_ON)
+            stop[over], ends[over] = at[over], self.ends[at[over], envs[over]]
+            discounts[over] = discount
+            alive &= ~over
+        stop[alive] = (slots[alive] + self.n_steps) % self.buffer_size
+        discounts[alive] = discount
+        observations = np.zeros((count, *self.obs_shape), np.float32)
+        actions: list[ActionTables] = []
+        for b, (slot, env, end) in enumerate(zip(stop.tolist(), envs.tolist(), ends, strict=True)):
+            found = _NONE
+            if end == TRUNCATED:
+                observations[b], found = self.last[slot, env]
+            elif end == GOES_ON:
+                observations[b], found = self.observations[slot, env], self.actions[slot][env]
+            actions.append(found)
+            if not len(found):
+                discounts[b] = 0.0
+        inputs = np.concatenate([self.observations[slots, envs], self.chosen[slots, envs]], axis=1)
+        return Returns(inputs, rewards, discounts, observations, actions)
+
+    def _get_samples(self, batch_inds: Array, env: Any = None) -> Any:
+        raise NotImplementedError("sample() draws steps and environments")
+
+    # -- checkpoints
+
+    def state(self) -> dict[str, Any]:
+        """Plain values from which :meth:`restore` goes on, beside :meth:`arrays`."""
+        return {
+            "pos": self.pos,
+            "full": bool(self.full),
+            "rng": self.rng.bit_generator.state,
+            "last": [list(key) for key in self.last],
+        }
+
+    def arrays(self) -> dict[str, Array]:
+        """Everything remembered, ragged parts one after the other."""
+        stored = self.size()
+        sets = [a for step in self.actions for a in step] + [a for _, a in self.last.values()]
+        last = np.array([observation for observation, _ in self.last.values()], np.float32)
+        return {
+            "observations": self.observations[:stored],
+            "chosen": self.chosen[:stored],
+            "rewards": self.rewards[:stored],
+            "ends": self.ends[:stored],
+            "usable": self.usable[:stored],
+            "last": last.reshape(len(self.last), *self.obs_shape),
+            **_flattened(sets),
+        }
+
+    def restore(self, state: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Go on from :meth:`state` and :meth:`arrays`."""
+        self.pos, self.full = int(state["pos"]), bool(state["full"])
+        self.rng.bit_generator.state = state["rng"]
+        stored = self.size()
+        for name in ("observations", "chosen", "rewards", "ends", "usable"):
+            getattr(self, name)[:stored] = arrays[name]
+        sets = _unflattened(arrays)
+        n = self.n_envs
+        self.actions = [sets[i * n : (i + 1) * n] for i in range(stored)]
+        self.last = {
+            (int(slot), int(env)): (observation.copy(), actions)
+            for (slot, env), observation, actions in zip(
+                state["last"], arrays["last"], sets[stored * n :], strict=True
+            )
+        }
+
+
+def _flattened(sets: Sequence[ActionTables]) -> dict[str, Array]:
+    """Action sets as arrays: per set how many tables, rows and actions; then all of them."""
+    components = max((len(a.tables) for a in sets), default=0)
+    rows = np.full((len(sets), components), -1, dtype=np.int32)
+    starts = np.zeros((len(sets), components), dtype=np.int32)
+    counts = np.full(len(sets), -1, dtype=np.int32)  # -1: no index
+    for i, actions in enumerate(sets):
+        rows[i, : len(actions.tables)] = [len(table) for table in actions.tables]
+        starts[i, : len(actions.starts)] = actions.starts
+        if actions.index is not None:
+            counts[i] = len(actions.index)
+    found: dict[str, Array] = {"sets.rows": rows, "sets.starts": starts, "sets.counts": counts}
+    for c in range(components):
+        tables = [a.tables[c] for a in sets if c < len(a.tables) and a.tables[c].size]
+        found[f"sets.table.{c}"] = np.concatenate(tables) if tables else np.zeros((0, 0), "f2")
+    listed = [a.index.ravel() for a in sets if a.index is not None]
+    found["sets.index"] = np.concatenate(listed) if listed else np.zeros(0, np.uint8)
+    return found
+
+
+def _unflattened(arrays: Mapping[str, Array]) -> list[ActionTables]:
+    rows, starts, counts = arrays["sets.rows"], arrays["sets.starts"], arrays["sets.counts"]
+    columns = [arrays[f"sets.table.{c}"] for c in range(rows.shape[1])]
+    at = [0] * len(columns)
+    begin = 0
+    sets: list[ActionTables] = []
+    for lengths, offsets, count in zip(
+        rows.tolist(), starts.tolist(), counts.tolist(), strict=True
+    ):
+        tables = []
+        for c, length in enumerate(lengths):
+            if length >= 0:
+                tables.append(columns[c][at[c] : at[c] + length].copy())
+                at[c] += length
+        index = None
+        if count >= 0:
+            end = begin + count * len(tables)
+            index = arrays["sets.index"][begin:end].reshape(count, len(tables)).copy()
+            begin = end
+        sets.append(ActionTables(tuple(tables), tuple(offsets[: len(tables)]), index))
+    return sets
