@@ -162,7 +162,8 @@ class Path(Component):
     Attributes:
         pooling: combines the embeddings of its nodes; `Concat` pads with zeros.
         ends: edge component whose two ends the path joins; None leaves the ends free.
-        max_len: most hops it may have; None for n - 1.
+        max_len: most hops it may have (where its ends are farther apart than that, as many as
+            they are apart); None for n - 1, up to what was seen in training.
     """
 
     links: ClassVar[tuple[str, ...]] = ("ends",)
