@@ -97,18 +97,18 @@ def embed(
     sizes: list[int] = []
     first: Any = None
     for number, instance in enumerate(listed):
-        vectors, raw, size = _sampled_actions(space, cls(instance, features=features), seed, number)
+        vectors, size = _sampled_actions(space, cls(instance, features=features), seed, number)
         measured.append(compactness(vectors))
         sizes.append(size)
         if first is None:
-            first = vectors, raw
+            first = vectors
     found = {
         f"cmp@{k}": float(np.mean(values))
         for k in (3, 5, 10)
         if (values := [m[k] for m in measured if k in m and np.isfinite(m[k])])
     }
     if plot is not None:
-        draw_space(first[0], f"{cls.name}, {listed[0].size}: {_spelled(found)}", plot, seed)
+        draw_space(first, f"{cls.name}, {listed[0].size}: {_spelled(found)}", plot, seed)
     return {
         "problem": cls.name,
         "instances": count,
@@ -135,10 +135,8 @@ def draw_space(vectors: Any, title: str, path: str | Path, seed: int = 0) -> Non
     save_picture(draw, path)
 
 
-def _sampled_actions(
-    space: LatentSpace, env: Problem, seed: int, number: int
-) -> tuple[Any, Any, int]:
-    """Vectors and raw actions of a state a quarter into a random episode, and how many."""
+def _sampled_actions(space: LatentSpace, env: Problem, seed: int, number: int) -> tuple[Any, int]:
+    """Some action vectors of a state a quarter into a random episode, and how many there are."""
     rng = np.random.default_rng([seed, number, 7])
     env.reset(seed=int(rng.integers(2**31)))
     for _ in range(env.episode_length // 4):
@@ -155,7 +153,7 @@ def _sampled_actions(
     else:
         rows = np.unique(actions.sample(rng, 2 * SHOWN_ACTIONS), axis=0)
         rows = rows[rng.permutation(len(rows))[:SHOWN_ACTIONS]]
-    return actions.vectors(rows), view.raw(rows), size
+    return actions.vectors(rows), size
 
 
 def _spelled(found: dict[str, float]) -> str:

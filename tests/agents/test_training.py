@@ -169,6 +169,8 @@ def test_configuration_comes_from_defaults_file_and_flags(tmp_path):
     assert (config.steps, config.gamma, config.hidden) == (7000, 0.8, (32, 16))
     assert config.entropy == 0.001
     assert train_config(preset="paper", method="iterative").tau == 0.05
+    paper = train_config(preset="paper", method="soft-projection")
+    assert (paper.entropy, paper.gae_lambda, paper.scale_rewards) == (0.01, 0.95, False)
     file.write_text("step = 3\n")
     with pytest.raises(SpecError, match="unknown configuration key 'step': did you mean 'steps'"):
         train_config(file)

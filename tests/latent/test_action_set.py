@@ -11,7 +11,7 @@ from lagco.core.pooling import Max, Mean, Min, RootSum, Sum
 from lagco.decoding import NoValidAction
 from lagco.latent.space import LatentSpace
 from tests.latent.conftest import encoder_for
-from tests.latent.grids import ALL, LED_ROUTE, PAIR, ROUTE, TOOL, Grid
+from tests.latent.grids import ALL, Grid
 
 SPACES = {}
 
@@ -169,10 +169,3 @@ def test_sampled_rows_are_declared_actions(rng):
         listed = {tuple(p) for p in actions.parts(actions.list()).tolist()}
         drawn = actions.parts(actions.sample(rng, 40))
         assert {tuple(p) for p in drawn.tolist()} <= listed, kind
-
-
-def test_kinds_are_what_they_say():
-    assert PAIR["target"].different_from == "source"
-    assert ROUTE["way"].ends == "demand"
-    assert LED_ROUTE["gear"].choices == (0.0, 1.0)
-    assert TOOL["tool"].key == "tools"

@@ -118,7 +118,10 @@ _METHOD_DEFAULTS: dict[str, dict[str, Any]] = {
     "iterative": {"learning_rate": 1e-4, "batch_size": 32, "gamma": 0.95},
 }
 _PAPER: dict[str, Any] = {"scale_rewards": False}
-_PAPER_METHODS: dict[str, dict[str, Any]] = {"iterative": {"tau": 0.05, "target_every": 10_000}}
+_PAPER_METHODS: dict[str, dict[str, Any]] = {
+    "iterative": {"tau": 0.05, "target_every": 10_000},
+    "soft-projection": {"entropy": TrainConfig.entropy, "gae_lambda": TrainConfig.gae_lambda},
+}
 
 
 def train_config(file: str | Path | None = None, **given: Any) -> TrainConfig:

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from lagco.agents.config import TrainConfig
 from lagco.agents.method import Weights
 from lagco.agents.network import layer_arrays, policy_arguments, ppo_arguments
-from lagco.agents.projection import LatentVecEnv, ProjectionActor, vec_env_options
+from lagco.agents.projection import LatentVecEnv, ProjectionActor, ProjectionMethod, vec_env_options
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
@@ -261,11 +261,10 @@ class SoftProjectionPolicy(ActorCriticPolicy):
         return torch.log_softmax(scaled.masked_fill(~batch.valid, -1e9), dim=1)
 
 
-class SoftProjectionMethod:
+class SoftProjectionMethod(ProjectionMethod):
     """Categorical over the valid actions; the mode is the nearest one by inner product."""
 
     name = "soft-projection"
-    latent = True
 
     def env(
         self,
@@ -297,10 +296,6 @@ class SoftProjectionMethod:
         policy: Any = model.policy
         found = layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
         return found | {"log_temperature": policy.log_temperature.detach().numpy().copy()}
-
-    def facts(self, env: ProblemVecEnv) -> dict[str, Any]:
-        """See :class:`~lagco.agents.method.Method`."""
-        return {}
 
     def actor(
         self,

@@ -246,23 +246,22 @@ class ActionSet:
 
     # -- summaries
 
-    def pooled(self) -> tuple[dict[str, tuple[Array, float]], float]:
-        """Per component (4, d): mean, max, min, sum, and its weight; and the number of actions.
+    def pooled(self) -> tuple[dict[str, Array], float]:
+        """Per component (4, d): mean, max, min and sum; and the number of actions.
 
         Elements count as often as actions contain them: a target as often as it has objects, a node
         as often as there are other nodes to go with it. Paths count by the nodes they may visit.
         """
         weights = self._weights()
-        found: dict[str, tuple[Array, float]] = {}
+        found: dict[str, Array] = {}
         for name, table in self._tables.items():
             out = np.empty((4, table.vectors.shape[1]), dtype=np.float32)
             weight = weights.get(name)
             if weight is None:
                 pool_rows(table.vectors, out)
-                amount = float(len(table.values))
             else:
-                amount = pool_weighted(table.vectors, weight, out)
-            found[name] = out, amount
+                pool_weighted(table.vectors, weight, out)
+            found[name] = out
         if self._path is None:
             total = float(self.size)
         else:
@@ -271,7 +270,7 @@ class ActionSet:
             demands = None if ends is None else self._tables[ends]
             view = None if ends is None else self._state.views[ends_view]
             counts = reader.counts(self._state, demands, view)
-            found[name] = self._pooled_paths(reader, name, counts), float(counts.sum())
+            found[name] = self._pooled_paths(reader, name, counts)
             total *= max(counts.sum() / max(len(demands.values), 1), 1.0) if demands else 1.0
         return found, total
 
@@ -307,7 +306,7 @@ class ActionSet:
         else:
             found, size = self.pooled()
             rows = np.zeros((4, len(self._mean)), dtype=np.float32)
-            for name, (pooled, _) in found.items():
+            for name, pooled in found.items():
                 rows[:, self._columns[name]] = pooled
         if self._projection is not None:
             rows = self._project(rows)
