@@ -67,13 +67,15 @@ _HOMES = {
     "lagco.latent.space": ("LatentSpace",),
     "lagco.latent.wrapper": ("wrap",),
     "lagco.pretraining": ("embed", "pretrain"),
+    "lagco.solving": ("Answer", "solve"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = ["__version__", "problems", *sorted(_HOME_OF)]
+__all__ = ["__version__", "problems", "study", *sorted(_HOME_OF)]
 
 if TYPE_CHECKING:
     from lagco import problems as problems
+    from lagco import study as study
     from lagco.agents.bundle import Agent as Agent
     from lagco.agents.bundle import load as load
     from lagco.agents.config import TrainConfig as TrainConfig
@@ -129,11 +131,13 @@ if TYPE_CHECKING:
     from lagco.latent.wrapper import wrap as wrap
     from lagco.pretraining import embed as embed
     from lagco.pretraining import pretrain as pretrain
+    from lagco.solving import Answer as Answer
+    from lagco.solving import solve as solve
 
 
 def __getattr__(name: str) -> Any:
-    if name == "problems":
-        return importlib.import_module("lagco.problems")
+    if name in ("problems", "study"):
+        return importlib.import_module(f"lagco.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'lagco' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOME_OF[name]), name)

@@ -144,7 +144,7 @@ def evaluate(
     Args:
         policy: ``random``, ``greedy``, the folder of a trained agent, or an object with
             ``act(env, rng, explore)``.
-        data: folder of a data set, the data set, or instances.
+        data: folder of a data set, an instance file, the data set, or instances.
         episodes: per instance, with the paper's test seeds.
         problem: needed if the problem is not one of lagco's.
         features: feature set of the environment; an agent brings its own.
@@ -157,7 +157,11 @@ def evaluate(
     chosen = _policy(policy, problem, decoder, k)
     seen: frozenset[str] = getattr(chosen, "trained_on", frozenset())
     features = str(getattr(chosen, "features", features or "full"))
-    instances = DataSet.load(data) if isinstance(data, str | Path) else data
+    # a file may serve several problems: the one asked for, or the agent's
+    served: Any = getattr(chosen, "problem", None) if problem is None else problem_class(problem)
+    instances = (
+        DataSet.load(data, served and served.name) if isinstance(data, str | Path) else data
+    )
     if not len(instances):
         raise SpecError("there is no instance to evaluate on; give data=")
     if problem is not None:
@@ -246,7 +250,8 @@ def solver_evaluation(
     problem: str | type[Problem] | None = None,
 ) -> Evaluation | None:
     """The solver's own values as if a policy had reached them; None if an instance has none."""
-    instances = DataSet.load(data) if isinstance(data, str | Path) else data
+    name = problem_class(problem).name if problem else None
+    instances = DataSet.load(data, name) if isinstance(data, str | Path) else data
     results = []
     for instance in instances:
         solver = instance.references.solver

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,7 @@ def embed(
     sizes: list[int] = []
     first: Any = None
     for number, instance in enumerate(listed):
-        vectors, size = _sampled_actions(space, cls(instance, features=features), seed, number)
+        vectors, size = sampled_actions(space, cls(instance, features=features), seed, number)
         measured.append(compactness(vectors))
         sizes.append(size)
         if first is None:
@@ -122,9 +123,7 @@ def draw_space(vectors: Any, title: str, path: str | Path, seed: int = 0) -> Non
     """Write a picture of action vectors (N, d) in two dimensions."""
     from lagco.core.picture import save_picture
 
-    umap = require_extra("umap", "report", "the picture of an action space")
-    neighbours = int(min(15, max(2, len(vectors) - 1)))
-    points = umap.UMAP(n_neighbors=neighbours, random_state=seed, n_jobs=1).fit_transform(vectors)
+    points = in_two_dimensions(vectors, seed)
 
     def draw(axes: Any) -> None:
         shade = np.linalg.norm(vectors - vectors.mean(axis=0), axis=1)
@@ -135,7 +134,26 @@ def draw_space(vectors: Any, title: str, path: str | Path, seed: int = 0) -> Non
     save_picture(draw, path)
 
 
-def _sampled_actions(space: LatentSpace, env: Problem, seed: int, number: int) -> tuple[Any, int]:
+def in_two_dimensions(vectors: Any, seed: int = 0) -> Any:
+    """UMAP of vectors (N, d): points (N, 2); a handful is turned to its principal axes instead."""
+    vectors = np.asarray(vectors, dtype=np.float64)
+    if len(vectors) < 6:
+        _, _, axes = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
+        return (vectors - vectors.mean(axis=0)) @ np.pad(axes, ((0, 2), (0, 0)))[:2].T
+    umap = require_extra("umap", "report", "the picture of an action space")
+    few = len(vectors) <= 15
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns of the one thread that a seed asks for
+        reducer = umap.UMAP(
+            n_neighbors=min(15, len(vectors) - 1),
+            init="random" if few else "spectral",
+            random_state=seed,
+            n_jobs=1,
+        )
+        return reducer.fit_transform(vectors)
+
+
+def sampled_actions(space: LatentSpace, env: Problem, seed: int, number: int) -> tuple[Any, int]:
     """Some action vectors of a state a quarter into a random episode, and how many there are."""
     rng = np.random.default_rng([seed, number, 7])
     env.reset(seed=int(rng.integers(2**31)))
@@ -164,7 +182,7 @@ def _resolved(
     problem: str | type[Problem], data: Data
 ) -> tuple[type[Problem], DataSet | Sequence[Instance]]:
     cls = problem_class(problem)
-    instances = DataSet.load(data) if isinstance(data, str | Path) else data
+    instances = DataSet.load(data, cls.name) if isinstance(data, str | Path) else data
     if not len(instances):
         raise SpecError("there is no instance in data=")
     if instances[0].problem != cls.name:

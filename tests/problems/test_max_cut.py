@@ -104,4 +104,4 @@ def test_solver_nears_the_best_known_cut_of_a_real_graph():
     instance = Instance(
         "max-cut", "G14", 800, {"edges": table[:, :2].T.astype(int) - 1, "weights": table[:, 2]}
     )
-    assert solve_cut(instance, seed=0, moves=400_000).value >= 0.99 * 3064
+    assert solve_cut(instance, seed=0, effort=0.25).value >= 0.99 * 3064

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from lagco.agents.config import TrainConfig, train_config
 from lagco.agents.methods import method_of
@@ -14,9 +17,35 @@ from lagco.agents.network import policy_arguments, ppo_arguments
 from lagco.core.problem import Problem
 from lagco.embedding.config import PretrainConfig
 from lagco.embedding.pretrain import pretrain
+from lagco.instances import Instance
+from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentSpace
 
 _BRIEF = PretrainConfig(max_steps=5, states=30)
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Timed decisions on one instance.
+
+    Attributes:
+        nodes: of the largest view.
+        actions: mean number of declared actions, None where counting means listing.
+        raw_actions: number of raw actions, valid or not, where the problem knows it.
+        parts: microseconds of every decision, part by part.
+        policy_us: microseconds of one torch pass of the policy network, measured in the same run.
+    """
+
+    nodes: int
+    actions: float | None
+    raw_actions: int | None
+    parts: dict[str, npt.NDArray[np.float64]]
+    policy_us: float
+
+    @property
+    def whole(self) -> npt.NDArray[np.float64]:
+        """Microseconds of every whole decision."""
+        return np.asarray(np.sum(list(self.parts.values()), axis=0))
 
 
 def bench_latency(
@@ -38,64 +67,110 @@ def bench_latency(
         percentile), ``parts_us`` (medians) and ``policy_us`` (one torch pass of the policy network,
         measured in the same run).
     """
-    import torch
-
-    torch.set_num_threads(1)
-    space = _brief_space(problem, features)
-    config = train_config(method=method, features=features, seed=seed)
     records = []
     for size in sizes:
-        instance = problem.generate(size, index=77)
-        env = problem(instance, features=features, rewards=False, start="default")
-        chosen = method_of(method)
-        training = chosen.env(problem, [problem.generate(10)], space, config)
-        model = chosen.model(training, config)
-        weights, facts = chosen.weights(model), chosen.facts(training)
-        env.reset(seed=seed)
-        actor: Any = chosen.actor(env, weights, facts, space, None)
-        times, counts = _decisions(env, actor, decisions, seed)
-        whole = np.array([sum(parts.values()) for parts in times])
-        observation = torch.zeros(1, model.observation_space.shape[0])  # type: ignore[index]
-        policy: Any = model.policy
-
-        def forward(policy: Any = policy, observation: Any = observation) -> Any:
-            return policy.action_net(policy.mlp_extractor.forward_actor(observation))
-
-        with torch.no_grad():
-            floor = _best_time(forward)
+        found = time_decisions(
+            problem, size, method, features=features, decisions=decisions, seed=seed
+        )
         records.append(
             {
                 "problem": problem.name,
                 "size": size,
                 "method": method,
-                "actions": float(np.mean(counts)) if counts else None,
-                "decision_us": round(float(np.median(whole)), 1),
-                "decision_p99_us": round(float(np.percentile(whole, 99)), 1),
+                "actions": found.actions,
+                "decision_us": round(float(np.median(found.whole)), 1),
+                "decision_p99_us": round(float(np.percentile(found.whole, 99)), 1),
                 "parts_us": {
-                    part: round(float(np.median([t[part] for t in times])), 1) for part in times[0]
+                    part: round(float(np.median(times)), 1) for part, times in found.parts.items()
                 },
-                "policy_us": round(floor, 1),
+                "policy_us": round(found.policy_us, 1),
             }
         )
     return records
 
 
+def time_decisions(
+    problem: type[Problem],
+    size: int,
+    method: str = "projection",
+    *,
+    features: str = "full",
+    decisions: int = 300,
+    seconds: float = math.inf,
+    seed: int = 0,
+    decoder: Decoder | None = None,
+) -> Decisions:
+    """Time decisions of one method at one size, part by part, on one thread.
+
+    Args:
+        problem: the problem class.
+        size: of the instance.
+        method: its actor must have ``timed``.
+        features: feature set.
+        decisions: how many to time, after some that warm up.
+        seconds: stop earlier once this much time has passed, after three decisions at least.
+        seed: of states and network.
+        decoder: of the points that a projection method predicts, if not the method's own.
+    """
+    import torch
+
+    torch.set_num_threads(1)
+    space = _brief_space(problem, features)
+    config = train_config(method=method, features=features, seed=seed)
+    chosen = method_of(method)
+    training = chosen.env(problem, [problem.generate(10)], space, config)
+    model = chosen.model(training, config)
+    weights, facts = chosen.weights(model), chosen.facts(training)
+    instance = problem.generate(size, index=77)
+    env = problem(instance, features=features, rewards=False, start="default")
+    env.reset(seed=seed)
+    actor = chosen.actor(env, weights, facts, space, decoder)
+    times, counts = _decisions(env, actor, decisions, seconds, seed)
+    inputs = int(model.observation_space.shape[0])  # type: ignore[index]
+    return Decisions(
+        nodes=max(view.num_nodes for view in env.graph_views().values()),
+        actions=float(np.mean(counts)) if counts else None,
+        raw_actions=problem.extents(instance).get("actions"),
+        parts={part: np.array([t[part] for t in times]) for part in times[0]},
+        policy_us=_policy_pass(inputs, space.scale.width, config),
+    )
+
+
+def _policy_pass(inputs: int, outputs: int, config: TrainConfig) -> float:
+    """Median microseconds of a torch pass of a network of the policy's shape."""
+    import torch
+
+    layers: list[Any] = []
+    width = inputs
+    for hidden in config.hidden:
+        layers += [torch.nn.Linear(width, hidden), torch.nn.LeakyReLU()]
+        width = hidden
+    network = torch.nn.Sequential(*layers, torch.nn.Linear(width, outputs))
+    observation = torch.zeros(1, inputs)
+    with torch.no_grad():
+        return _best_time(lambda: network(observation))
+
+
 def _decisions(
-    env: Problem, actor: Any, count: int, seed: int
+    env: Problem, actor: Any, count: int, seconds: float, seed: int
 ) -> tuple[list[dict[str, float]], list[int]]:
     """Timed decisions along episodes of random actions, the parts apart."""
     rng = np.random.default_rng(seed)
     times: list[dict[str, float]] = []
     sizes: list[int] = []
-    while len(times) < count + 20:
+    began = time.perf_counter()
+    warm_up = max(1, count // 15)
+    while len(times) < count + warm_up:
         timed = actor.timed(rng)
-        times.append({part: 1e6 * seconds for part, seconds in timed.items()})
-        if env.name != "traffic" and len(times) % 10 == 0:
+        times.append({part: 1e6 * passed for part, passed in timed.items()})
+        if env.name != "traffic" and len(times) % 10 == 1:
             sizes.append(actor.view.actions().size)
+        if time.perf_counter() - began > seconds and len(times) > warm_up + 3:
+            break
         *_, terminated, truncated, _ = env.step(env.sample_valid_action(rng))
         if terminated or truncated:
             env.reset(seed=int(rng.integers(2**31)))
-    return times[20:], sizes
+    return times[warm_up:], sizes
 
 
 def bench_throughput(
@@ -120,21 +195,33 @@ def bench_throughput(
     space = _brief_space(problem, features) if chosen.latent else None
     drawn = [problem.generate(size, index=index) for index in range(8)]
     instances = [d.with_references(problem.sweep(d, 30, 0)) for d in drawn]
-    env = chosen.env(problem, instances, space, config)
-    model = chosen.model(env, config)
-    model.learn(config.rollout)
-    rate = _rate(model, steps)
-    floor = _rate(_cartpole(config), steps)
+    rate, _, _ = time_training(problem, instances, space, config, steps)
     return {
         "problem": problem.name,
         "size": size,
         "method": method,
         "steps_per_s": round(rate),
-        "cartpole_steps_per_s": round(floor),
+        "cartpole_steps_per_s": round(cartpole_rate(config, steps)),
     }
 
 
-def _cartpole(config: TrainConfig) -> Any:
+def time_training(
+    problem: type[Problem],
+    instances: Sequence[Instance],
+    space: LatentSpace | None,
+    config: TrainConfig,
+    steps: int,
+) -> tuple[float, Any, Any]:
+    """Steps per second after a first rollout; the model; its environment."""
+    chosen = method_of(config.method)
+    env = chosen.env(problem, instances, space, config)
+    model = chosen.model(env, config)
+    model.learn(config.rollout)
+    return _rate(model, steps), model, env
+
+
+def cartpole_rate(config: TrainConfig, steps: int) -> float:
+    """Steps per second of SB3's PPO on CartPole, with the network and budget of `config`."""
     from stable_baselines3 import PPO
     from stable_baselines3.common.env_util import make_vec_env
 
@@ -144,7 +231,7 @@ def _cartpole(config: TrainConfig) -> Any:
     arguments = ppo_arguments(config) | {"batch_size": 64, "learning_rate": 1e-3}
     model = PPO("MlpPolicy", env, policy_kwargs=keywords, **arguments)
     model.learn(config.rollout)
-    return model
+    return _rate(model, steps)
 
 
 def _rate(model: Any, steps: int) -> float:

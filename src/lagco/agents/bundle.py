@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -21,6 +21,7 @@ from lagco.agents.method import Actor, Method
 from lagco.agents.methods import method_of
 from lagco.agents.network import perceptron
 from lagco.agents.scorer import score_with
+from lagco.agents.team import Team
 from lagco.core.declaration import Declaration, read_declaration
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
@@ -108,10 +109,16 @@ class Agent:
     ) -> Any:
         """A raw action for the present state of an environment; by default the mode."""
         if self._actor is None or self._actor[0] is not env:
-            facts = self.description["facts"]
-            actor = self.method.actor(env, self.weights, facts, self.space, self._decoder)
-            self._actor = (env, actor)
+            self._actor = (env, self._actor_in(env))
         return self._actor[1].act(rng or np.random.default_rng(0), explore)
+
+    def team(self, envs: Sequence[ContinuousEnv]) -> Team:
+        """The agent in several environments at once."""
+        return Team([self._actor_in(env) for env in envs])
+
+    def _actor_in(self, env: ContinuousEnv) -> Actor:
+        facts = self.description["facts"]
+        return self.method.actor(env, self.weights, facts, self.space, self._decoder)
 
     def solve(self, instance: Instance | str | Path, episodes: int = 5, seed: int = 42) -> Solution:
         """Decide on an instance: the first episode takes the mode, the others explore."""

@@ -1,6 +1,6 @@
 """`p-discrete`, `p-discrete-m`, `g-discrete`, `g-discrete-m`: one output for every raw action.
 
-PPO over ``Discrete(A)``, A the most raw actions of a training instance. `p-*` sees padded arrays,
+PPO over ``Discrete(A)``, A the most raw actions of an instance to train on or to pad to. `p-*` sees padded arrays,
 `g-*` the pooled embeddings of the latent space; `-m` masks invalid actions. Without a mask an
 invalid action, or one that the instance does not have, leaves the state as it is and costs 10 /
 episode length.
@@ -83,15 +83,20 @@ class PaddingVecEnv(_PaddedActionEnv):
 
     Args:
         problem: the problem class.
-        instances: training instances, whose maxima are the widths.
+        instances: training instances.
+        pad_to: instances to reserve room for beside these; the widths are the maxima over all.
         options: see :class:`ProblemVecEnv`.
     """
 
     def __init__(
-        self, problem: type[Problem], instances: Sequence[Instance], **options: Any
+        self,
+        problem: type[Problem],
+        instances: Sequence[Instance],
+        pad_to: Sequence[Instance] = (),
+        **options: Any,
     ) -> None:
         features = options.get("features", "full")
-        self.widths = Widths.over(problem, instances, features, views=True)
+        self.widths = Widths.over(problem, [*instances, *pad_to], features, views=True)
         super().__init__(problem, instances, **options)
 
     def _spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
@@ -112,8 +117,9 @@ class PooledVecEnv(LatentVecEnv, _PaddedActionEnv):
 
     Args:
         problem: the problem class.
-        instances: training instances, whose maxima are the widths.
+        instances: training instances.
         space: the latent space.
+        pad_to: instances to reserve room for beside these; the widths are the maxima over all.
         options: see :class:`ProblemVecEnv`.
     """
 
@@ -122,10 +128,11 @@ class PooledVecEnv(LatentVecEnv, _PaddedActionEnv):
         problem: type[Problem],
         instances: Sequence[Instance],
         space: LatentSpace,
+        pad_to: Sequence[Instance] = (),
         **options: Any,
     ) -> None:
         features = options.get("features", "full")
-        self.widths = Widths.over(problem, instances, features, views=False)
+        self.widths = Widths.over(problem, [*instances, *pad_to], features, views=False)
         super().__init__(problem, instances, without_summary(space), Decoder(), **options)
 
     def _action_space(self) -> gym.Space[Any]:
@@ -152,12 +159,13 @@ class DiscreteMethod:
         instances: Sequence[Instance],
         space: LatentSpace | None,
         config: TrainConfig,
+        pad_to: Sequence[Instance] = (),
     ) -> ProblemVecEnv:
         """See :class:`~lagco.agents.method.Method`."""
         options = vec_env_options(config)
         if not self.latent:
-            return PaddingVecEnv(problem, instances, **options)
-        return PooledVecEnv(problem, instances, self._checked(space), **options)
+            return PaddingVecEnv(problem, instances, pad_to, **options)
+        return PooledVecEnv(problem, instances, self._checked(space), pad_to, **options)
 
     def model(self, env: ProblemVecEnv, config: TrainConfig) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""

@@ -7,6 +7,7 @@ as for `projection`; the preset `paper` leaves them as they are.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -287,6 +288,7 @@ class IterativeMethod:
         instances: Sequence[Instance],
         space: LatentSpace | None,
         config: TrainConfig,
+        pad_to: Sequence[Instance] = (),
     ) -> ProblemVecEnv:
         """See :class:`~lagco.agents.method.Method`."""
         if space is None:
@@ -387,3 +389,22 @@ class IterativeActor:
             view.observation(self._observation[0])
             position = int(np.argmax(self._q.values(self._observation, [actions])[0]))
         return plain_action(view.raw(rows[position][None])[0])
+
+    def timed(self, rng: np.random.Generator) -> dict[str, float]:
+        """One decision without exploring, and the seconds that its parts took."""
+        view = self.view
+        began = time.perf_counter()
+        view.refresh()
+        encoded = time.perf_counter()
+        view.observation(self._observation[0])
+        observed = time.perf_counter()
+        rows, actions = read_actions(view, rng)
+        listed = time.perf_counter()
+        position = int(np.argmax(self._q.values(self._observation, [actions])[0]))
+        plain_action(view.raw(rows[position][None])[0])
+        return {
+            "encode": encoded - began,
+            "observe": observed - encoded,
+            "list": listed - observed,
+            "values": time.perf_counter() - listed,
+        }

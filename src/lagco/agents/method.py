@@ -46,8 +46,9 @@ class Method(Protocol):
         instances: Sequence[Instance],
         space: LatentSpace | None,
         config: TrainConfig,
+        pad_to: Sequence[Instance] = (),
     ) -> ProblemVecEnv:
-        """The training environment."""
+        """The training environment; a padded one reserves the maxima over `pad_to` too."""
         ...
 
     def model(self, env: ProblemVecEnv, config: TrainConfig) -> BaseAlgorithm:

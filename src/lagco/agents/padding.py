@@ -19,7 +19,7 @@ from lagco.core.graph import GraphView
 from lagco.core.problem import Problem
 from lagco.core.spec import Attribute, Edge, Function
 from lagco.embedding.extraction import AttributeReader
-from lagco.embedding.features import NEW, SAME, ViewFeatures
+from lagco.embedding.features import SAME, TOUCHED, ViewFeatures
 from lagco.embedding.layout import TableLayout, ViewLayout, table_layout
 from lagco.errors import SpecError, TooLarge
 from lagco.instances import Instance
@@ -296,12 +296,12 @@ class _PaddedView:
         found = features.sync(view)
         if found == SAME:
             return
-        if found == NEW:
+        if found != TOUCHED:
             self._place(view)
         if self._node_shape[0]:
             self._node_block[:, : view.num_nodes] = features.nodes.columns
         edges = features.edges
-        if edges.counts[0]:
+        if edges.counts[0] or found != TOUCHED:
             columns = edges.columns if self._kept is None else edges.columns[:, self._kept]
             if self._signed:
                 columns = 2.0 * columns - 1.0

@@ -99,6 +99,7 @@ class ProjectionMethod:
         instances: Sequence[Instance],
         space: LatentSpace | None,
         config: TrainConfig,
+        pad_to: Sequence[Instance] = (),
     ) -> ProblemVecEnv:
         """See :class:`~lagco.agents.method.Method`."""
         assert space is not None
@@ -140,7 +141,7 @@ class ProjectionActor:
         self, env: ContinuousEnv, weights: Weights, space: LatentSpace, decoder: Decoder
     ) -> None:
         self.view = space.view(env)
-        self._network = perceptron(weights, "policy")
+        self.network = perceptron(weights, "policy")
         self._deviation = np.exp(weights["log_std"])
         self._low, self._high = space.scale.low, space.scale.high
         self._decoder = decoder
@@ -148,15 +149,20 @@ class ProjectionActor:
 
     def act(self, rng: np.random.Generator, explore: bool) -> Any:
         """See :class:`~lagco.agents.method.Actor`."""
-        view = self.view
-        view.refresh()
-        observation = view.observation(self._observation)
-        proto = self._network(observation)
+        return self.decide(self.network(self.look()), rng, explore)
+
+    def look(self) -> Array:
+        """The observation of the present state; a buffer that the next look overwrites."""
+        self.view.refresh()
+        return self.view.observation(self._observation)
+
+    def decide(self, proto: Array, rng: np.random.Generator, explore: bool) -> Any:
+        """A raw action from the network's output for the observation looked at last."""
         if explore:
             proto = proto + self._deviation * rng.standard_normal(len(proto), dtype=np.float32)
-        np.clip(proto, self._low, self._high, out=proto)
-        row = self._decoder.choose(view, proto, rng, observation)
-        return plain_action(view.raw(row)[0])
+        proto = np.clip(proto, self._low, self._high)
+        row = self._decoder.choose(self.view, proto, rng, self._observation)
+        return plain_action(self.view.raw(row)[0])
 
     def timed(self, rng: np.random.Generator) -> dict[str, float]:
         """One decision without exploring, and the seconds that its parts took."""
@@ -165,7 +171,7 @@ class ProjectionActor:
         encoded = time.perf_counter()
         observation = self.view.observation(self._observation)
         observed = time.perf_counter()
-        proto = self._network(observation)
+        proto = self.network(observation)
         np.clip(proto, self._low, self._high, out=proto)
         predicted = time.perf_counter()
         row = self._decoder.choose(self.view, proto, rng, observation)
@@ -186,4 +192,5 @@ def vec_env_options(config: TrainConfig) -> dict[str, Any]:
         "features": config.features,
         "rotation": "paper" if config.preset == "paper" else "episode",
         "scale_rewards": config.scale_rewards,
+        "forecast_rewards": config.forecast_rewards,
     }

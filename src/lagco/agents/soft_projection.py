@@ -272,6 +272,7 @@ class SoftProjectionMethod(ProjectionMethod):
         instances: Sequence[Instance],
         space: LatentSpace | None,
         config: TrainConfig,
+        pad_to: Sequence[Instance] = (),
     ) -> ProblemVecEnv:
         """See :class:`~lagco.agents.method.Method`."""
         assert space is not None
@@ -326,16 +327,11 @@ class SoftProjectionActor(ProjectionActor):
         self._low, self._high = np.full(1, -np.inf, np.float32), np.full(1, np.inf, np.float32)
         self._temperature = float(np.exp(weights["log_temperature"][0]))
 
-    def act(self, rng: np.random.Generator, explore: bool) -> Any:
-        """See :class:`~lagco.agents.method.Actor`."""
-        view = self.view
-        view.refresh()
-        observation = view.observation(self._observation)
-        proto = self._network(observation)
-        if explore and self._decoder.spelling == "nearest":
-            candidates = find_candidates(view, proto)
-            logits = candidates.logits(proto) / self._temperature
-            row = candidates.rows[[int(np.argmax(logits + rng.gumbel(size=len(logits))))]]
-        else:
-            row = self._decoder.choose(view, proto, rng, observation)
-        return plain_action(view.raw(row)[0])
+    def decide(self, proto: Array, rng: np.random.Generator, explore: bool) -> Any:
+        """See :class:`~lagco.agents.projection.ProjectionActor`."""
+        if not explore or self._decoder.spelling != "nearest":
+            return super().decide(proto, rng, False)
+        candidates = find_candidates(self.view, proto)
+        logits = candidates.logits(proto) / self._temperature
+        row = candidates.rows[[int(np.argmax(logits + rng.gumbel(size=len(logits))))]]
+        return plain_action(self.view.raw(row)[0])

@@ -37,6 +37,7 @@ RUN, CHECKPOINT, CURVE = "run.json", "checkpoint.safetensors", "progress.csv"
 _COLUMNS = ("steps", "episodes", "score", "score_best", "return", "length", "seconds")
 
 _SAVE_EVERY = 8
+_PADDED = ("p-discrete", "p-discrete-m", "g-discrete", "g-discrete-m")
 
 #: called after every rollout with the row of the curve
 Report = Callable[[dict[str, Any]], None]
@@ -51,6 +52,7 @@ def train(
     file: str | Path | None = None,
     encoder: str | Path | Encoder | None = None,
     init: str | Path | None = None,
+    pad_to: DataSet | Sequence[Instance] = (),
     report: Report | None = None,
     **settings: Any,
 ) -> Agent:
@@ -64,30 +66,32 @@ def train(
         file: TOML file with settings.
         encoder: pre-trained encoder or its folder; pre-trained on the training instances without.
         init: bundle whose policy weights and latent space to start from.
+        pad_to: instances that a padded method reserves room for beside its training instances.
         report: called after every rollout.
         settings: fields of :class:`~lagco.agents.config.TrainConfig`.
     """
     cls = problem_class(problem)
     config = config or train_config(file, **settings)
-    instances = chosen_instances(data, config.strategy)
+    instances = chosen_instances(data, config.strategy, cls.name)
     folder = Path(out)
-    identity = _identify(cls, instances, config, encoder, init)
+    reserved = [] if config.method not in _PADDED else list(pad_to)
+    identity = _identify(cls, instances, config, encoder, init, reserved)
     _claim(folder, identity, config)
     if (folder / DESCRIPTION).exists():
         return load(folder, None if _registered(cls) else cls)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return _run(cls, instances, folder, config, identity, encoder, init, report)
+        return _run(cls, instances, folder, config, identity, encoder, init, reserved, report)
     finally:
         torch.set_num_threads(threads)
 
 
 def chosen_instances(
-    data: str | Path | DataSet | Sequence[Instance], strategy: str
+    data: str | Path | DataSet | Sequence[Instance], strategy: str, problem: str | None = None
 ) -> list[Instance]:
     """The instances that a strategy trains on: all, or the smallest, middle or largest one."""
-    source = DataSet.load(data) if isinstance(data, str | Path) else data
+    source = DataSet.load(data, problem) if isinstance(data, str | Path) else data
     instances = sorted(source, key=lambda instance: instance.size)
     if not instances:
         raise SpecError("there is no instance to train on; give data=")
@@ -105,6 +109,7 @@ def _run(
     identity: str,
     encoder: str | Path | Encoder | None,
     init: str | Path | None,
+    pad_to: Sequence[Instance],
     report: Report | None,
 ) -> Agent:
     began = time.perf_counter()
@@ -113,7 +118,7 @@ def _run(
     space = None
     if method.latent:
         space = start.space if start else _space(cls, instances, folder, config, encoder)
-    env = method.env(cls, instances, space, config)
+    env = method.env(cls, instances, space, config, pad_to)
     model = method.model(env, config)
     if start is not None:
         _adopt(model, start, config)
@@ -326,6 +331,7 @@ def _identify(
     config: TrainConfig,
     encoder: Any,
     init: Any,
+    pad_to: Sequence[Instance],
 ) -> str:
     content = {
         "problem": cls.name,
@@ -334,6 +340,8 @@ def _identify(
         "encoder": None if encoder is None else str(getattr(encoder, "layout_hash", encoder)),
         "init": None if init is None else str(init),
     }
+    if pad_to:
+        content["pad_to"] = [instance.checksum for instance in pad_to]
     return sha256(canonical_json(content).encode())
 
 

@@ -76,6 +76,7 @@ class ProblemVecEnv(VecEnv):
         rotation: see :class:`InstanceDeck`.
         stop_at_best: end episodes at the sweeps' best value.
         scale_rewards: multiply rewards by the episode length.
+        forecast_rewards: count what changes of a forecast contribute to rewards.
 
     Attributes:
         recent: records of the last 100 finished episodes.
@@ -93,6 +94,7 @@ class ProblemVecEnv(VecEnv):
         rotation: str = "episode",
         stop_at_best: bool = True,
         scale_rewards: bool = False,
+        forecast_rewards: bool = True,
     ) -> None:
         if not len(instances):
             raise SpecError("there is no training instance")
@@ -109,6 +111,7 @@ class ProblemVecEnv(VecEnv):
         ]
         self._episodes: list[dict[str, Any]] = [{} for _ in range(envs)]
         self._scale_rewards = scale_rewards
+        self._forecast_rewards = forecast_rewards
         self._returns = np.zeros(envs)
         self.recent: deque[dict[str, Any]] = deque(maxlen=_RECENT)
         self.episodes_done = 0
@@ -155,8 +158,10 @@ class ProblemVecEnv(VecEnv):
             raw = self._raw_action(index, self._actions[index])
             _, reward, terminated, truncated, info = problem.step(raw)
             self._episodes[index]["actions"].append(raw)
-            rewards[index] = reward * (problem.episode_length if self._scale_rewards else 1)
             self._returns[index] += reward
+            if not self._forecast_rewards:
+                reward -= info.get("forecast_reward", 0.0)
+            rewards[index] = reward * (problem.episode_length if self._scale_rewards else 1)
             self._observe(index, self._observations[index])
             if terminated or truncated:
                 dones[index] = True

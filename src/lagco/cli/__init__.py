@@ -8,7 +8,7 @@ import sys
 import typer
 from rich.console import Console
 
-from lagco.cli import bench, data, judge, learn, space
+from lagco.cli import answer, bench, data, judge, learn, report, space, study
 from lagco.errors import LagcoError
 
 app = typer.Typer(
@@ -22,7 +22,10 @@ data.add_commands(app)
 judge.add_commands(app)
 space.add_commands(app)
 learn.add_commands(app)
+answer.add_commands(app)
 bench.add_commands(app)
+report.add_commands(app)
+study.add_commands(app)
 
 
 def main() -> None:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from lagco.core.columns import Array, Column, differing_rows
 from lagco.core.declaration import Declaration
 from lagco.core.finding import Finding, shown
-from lagco.core.graph import Array, Column, GraphView, differing_rows
+from lagco.core.graph import GraphView
 from lagco.core.spec import Attribute, Function
 
 #: view to (the view itself, a copy of it, its clock), taken before a step
@@ -146,12 +147,13 @@ def check_tracking(before: Before, views: Mapping[str, GraphView], step: int) ->
         changes = view.changes_since(clock)
         if changes.structure:
             continue
-        if old.num_nodes != view.num_nodes or not np.array_equal(old.edges, view.edges):
+        same = old.num_nodes == view.num_nodes and np.array_equal(old.edges, view.edges)
+        if not same and not changes.wiring:
             yield Finding(
                 "tracking",
                 f"get_graphs()[{name!r}]",
                 "its nodes or edges changed unnoticed",
-                "change them with GraphView.replace()",
+                "change them with replace(), extend() or move_edges() of the GraphView",
                 step,
             )
             continue
@@ -160,7 +162,8 @@ def check_tracking(before: Before, views: Mapping[str, GraphView], step: int) ->
             ("edge", old.edge_attributes, view.edge_attributes, changes.edges),
         ):
             for attribute, column in now.items():
-                differing = differing_rows(was[attribute], column)
+                # where nodes or edges were added, those there were come first
+                differing = differing_rows(was[attribute], column[: len(was[attribute])])
                 known = noted.get(attribute, np.zeros(0, dtype=np.int64))
                 missed = differing[:0] if known is None else np.setdiff1d(differing, known)
                 if missed.size:

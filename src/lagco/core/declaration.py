@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from lagco.core.env import Attributes, ContinuousEnv
-from lagco.core.graph import Column, GraphView
+from lagco.core.columns import Column
+from lagco.core.graph import GraphView
 from lagco.core.spec import (
     Attribute,
     Component,

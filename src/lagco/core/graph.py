@@ -9,22 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from lagco.core.columns import (
+    Array,
+    Column,
+    Rows,
+    copied,
+    differing_rows,
+    gathered,
+    merged_rows,
+    plain_value,
+    selected_rows,
+)
 from lagco.errors import SpecError
 
-Array: TypeAlias = npt.NDArray[Any]
-#: A numeric array whose first axis runs over nodes or edges, or a list (texts, lists of texts).
-Column: TypeAlias = "Array | list[Any]"
-#: Which rows of a column: one, several, or (None) all of them.
-Rows: TypeAlias = "int | Array | slice | None"
-
 _JOURNAL_LIMIT = 4096
-NODE, EDGE, STRUCTURE = range(3)
+#: kinds of notes: rows of a node or edge attribute; edges that moved, or nodes and edges that came
+#: behind those there were; other nodes and edges altogether
+NODE, EDGE, WIRING, STRUCTURE = range(4)
 
 
 @dataclass(frozen=True)
@@ -32,17 +39,20 @@ class Changes:
     """What was touched since a reader's last look.
 
     Attributes:
-        structure: nodes or edges were added or removed; everything must be read again.
+        structure: there are other nodes or edges; everything must be read again.
         nodes: touched rows per node attribute, sorted; None stands for all rows.
         edges: likewise per edge attribute.
+        wiring: edges join other nodes, or nodes and edges were added behind those there were,
+            which keep their numbers and, where they are not touched, their attributes.
     """
 
     structure: bool
     nodes: Mapping[str, Array | None]
     edges: Mapping[str, Array | None]
+    wiring: bool = False
 
     def __bool__(self) -> bool:
-        return self.structure or bool(self.nodes) or bool(self.edges)
+        return self.structure or self.wiring or bool(self.nodes) or bool(self.edges)
 
 
 class GraphView:
@@ -89,27 +99,20 @@ class GraphView:
         self._base = 0
         self.nodes: dict[str, Column]
         self.edge_attributes: dict[str, Column]
-        self._assign(num_nodes, edges, nodes or {}, edge_attributes or {}, labels)
+        pairs = _checked_edges(edges, num_nodes)
+        self._set(num_nodes, pairs, nodes or {}, edge_attributes or {}, labels)
 
-    def _assign(
+    def _set(
         self,
         num_nodes: int,
-        edges: npt.ArrayLike,
+        edges: Array,
         nodes: Mapping[str, Column],
         edge_attributes: Mapping[str, Column],
         labels: Sequence[Hashable] | None,
     ) -> None:
-        pairs = np.asarray(edges, dtype=np.int64)
-        if pairs.size == 0:
-            pairs = pairs.reshape(2, 0)
-        if pairs.ndim != 2 or pairs.shape[0] != 2:
-            raise SpecError(f"edges must have shape (2, E), got {pairs.shape}; transpose them?")
-        if pairs.size and (pairs.min() < 0 or pairs.max() >= num_nodes):
-            bad = int(pairs.min() if pairs.min() < 0 else pairs.max())
-            raise SpecError(f"edges name node {bad}, but the nodes are 0 to {num_nodes - 1}")
         for kind, columns, rows in (
             ("node", nodes, num_nodes),
-            ("edge", edge_attributes, pairs.shape[1]),
+            ("edge", edge_attributes, edges.shape[1]),
         ):
             for name, column in columns.items():
                 if len(column) != rows:
@@ -119,7 +122,7 @@ class GraphView:
         if labels is not None and len(labels) != num_nodes:
             raise SpecError(f"{len(labels)} labels for {num_nodes} nodes")
         self.num_nodes = num_nodes
-        self.edges = pairs
+        self.edges = edges
         self.nodes = dict(nodes)
         self.edge_attributes = dict(edge_attributes)
         self.labels = list(labels) if labels is not None else None
@@ -174,8 +177,59 @@ class GraphView:
         labels: Sequence[Hashable] | None = None,
     ) -> None:
         """Give the view other nodes and edges, with all their attributes."""
-        self._assign(num_nodes, edges, nodes or {}, edge_attributes or {}, labels)
+        pairs = _checked_edges(edges, num_nodes)
+        self._set(num_nodes, pairs, nodes or {}, edge_attributes or {}, labels)
         self._note(STRUCTURE, "", None)
+
+    def extend(
+        self,
+        edges: npt.ArrayLike = (),
+        *,
+        num_nodes: int | None = None,
+        nodes: Mapping[str, Column] | None = None,
+        edge_attributes: Mapping[str, Column] | None = None,
+        labels: Sequence[Hashable] | None = None,
+    ) -> None:
+        """Add nodes and edges behind those there are, which readers need not read again.
+
+        Args:
+            edges: (2, k), the new ones.
+            num_nodes: nodes from now on; as many as there are by default.
+            nodes: all node attributes, the rows there were first; by default as they are.
+            edge_attributes: likewise.
+            labels: of all nodes.
+
+        Old rows that change on this occasion are noted as usual.
+        """
+        total = self.num_nodes if num_nodes is None else num_nodes
+        if total < self.num_nodes:
+            raise SpecError(
+                f"extend(num_nodes={total}): there are {self.num_nodes} nodes; use replace()"
+            )
+        more = _checked_edges(edges, total)
+        self._set(
+            total,
+            np.concatenate([self.edges, more], axis=1) if more.size else self.edges,
+            self.nodes if nodes is None else nodes,
+            self.edge_attributes if edge_attributes is None else edge_attributes,
+            self.labels if labels is None else labels,
+        )
+        self._note(WIRING, "", None)
+
+    def move_edges(self, rows: Rows, heads: Any, tails: Any = None) -> None:
+        """Let these edges end at the nodes `heads` (and begin at `tails`, where given)."""
+        chosen = slice(None) if rows is None else rows
+        for side, ends in ((0, tails), (1, heads)):
+            if ends is None:
+                continue
+            low, high = (ends, ends) if isinstance(ends, int) else (np.min(ends), np.max(ends))
+            if low < 0 or high >= self.num_nodes:
+                raise SpecError(
+                    f"move_edges() names node {low if low < 0 else high}, but the nodes are 0 to "
+                    f"{self.num_nodes - 1}"
+                )
+            self.edges[side, chosen] = ends
+        self._note(WIRING, "", None)
 
     def update_from(self, other: GraphView) -> None:
         """Become equal to `other`, noting just the rows that differ."""
@@ -216,41 +270,45 @@ class GraphView:
         """What was touched since the view's clock showed `clock`."""
         if clock < self._base:  # the journal does not reach back so far
             return Changes(True, dict.fromkeys(self.nodes), dict.fromkeys(self.edge_attributes))
-        structure = False
+        structure = wiring = False
         touched: tuple[dict[str, list[Rows]], dict[str, list[Rows]]] = ({}, {})
         for kind, name, rows in self._journal[clock - self._base :]:
             if kind == STRUCTURE:
                 structure = True
+            elif kind == WIRING:
+                wiring = True
             else:
                 touched[kind].setdefault(name, []).append(rows)
         return Changes(
             structure,
-            {name: _merge_rows(rows, self.num_nodes) for name, rows in touched[NODE].items()},
-            {name: _merge_rows(rows, self.num_edges) for name, rows in touched[EDGE].items()},
+            {name: merged_rows(rows, self.num_nodes) for name, rows in touched[NODE].items()},
+            {name: merged_rows(rows, self.num_edges) for name, rows in touched[EDGE].items()},
+            wiring,
         )
 
     def notes_since(self, clock: int) -> list[tuple[int, str, Rows]] | None:
         """The notes themselves, oldest first, for readers in a hurry: (kind, attribute, rows).
 
-        Kinds are `NODE`, `EDGE` and `STRUCTURE`. None where the journal does not reach back so far.
+        Kinds are `NODE`, `EDGE`, `WIRING` and `STRUCTURE`. None where the journal does not reach
+        back so far.
         """
         return None if clock < self._base else self._journal[clock - self._base :]
 
     def select_nodes(self, spec: Mapping[str, Any] | None) -> Array:
         """Indices of the nodes that meet `spec`: attribute = value, or a predicate on its array."""
-        return _select(self.nodes, spec, self.num_nodes, "node")
+        return selected_rows(self.nodes, spec, self.num_nodes, "node")
 
     def select_edges(self, spec: Mapping[str, Any] | None) -> Array:
         """Indices of the edges that meet `spec`."""
-        return _select(self.edge_attributes, spec, self.num_edges, "edge")
+        return selected_rows(self.edge_attributes, spec, self.num_edges, "edge")
 
     def copy(self) -> GraphView:
         """A deep copy with a journal of its own."""
         return GraphView(
             self.num_nodes,
             self.edges.copy(),
-            nodes={name: _copy_column(column) for name, column in self.nodes.items()},
-            edge_attributes={n: _copy_column(column) for n, column in self.edge_attributes.items()},
+            nodes={name: copied(column) for name, column in self.nodes.items()},
+            edge_attributes={n: copied(column) for n, column in self.edge_attributes.items()},
             directed=self.directed,
             labels=self.labels,
             multigraph=self.multigraph,
@@ -283,8 +341,8 @@ class GraphView:
         return cls(
             len(labels),
             pairs.reshape(-1, 2).T,
-            nodes=_columns(node_data, node_attributes, "node", labels),
-            edge_attributes=_columns(
+            nodes=gathered(node_data, node_attributes, "node", labels),
+            edge_attributes=gathered(
                 [data for *_, data in triples],
                 edge_attributes,
                 "edge",
@@ -306,12 +364,14 @@ class GraphView:
         graph: nx.Graph[Any] = kinds[self.directed, self.multigraph]()
         labels = self.labels if self.labels is not None else range(self.num_nodes)
         for row, label in enumerate(labels):
-            graph.add_node(label, **{k: _value(column, row) for k, column in self.nodes.items()})
+            graph.add_node(
+                label, **{k: plain_value(column, row) for k, column in self.nodes.items()}
+            )
         for row, (u, v) in enumerate(self.edges.T.tolist()):
             graph.add_edge(
                 labels[u],
                 labels[v],
-                **{k: _value(column, row) for k, column in self.edge_attributes.items()},
+                **{k: plain_value(column, row) for k, column in self.edge_attributes.items()},
             )
         return graph
 
@@ -324,93 +384,15 @@ class GraphView:
             self._base += half
 
 
-def differing_rows(first: Column, second: Column) -> Array:
-    """Rows in which two columns differ; all of them if their shapes or kinds differ."""
-    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
-        if first.shape != second.shape or first.dtype != second.dtype:
-            return np.arange(len(second))
-        if not len(first):
-            return np.zeros(0, dtype=np.int64)
-        unequal = first != second
-        if first.dtype.kind == "f":
-            unequal &= ~(np.isnan(first) & np.isnan(second))
-        return np.flatnonzero(unequal.reshape(len(first), -1).any(axis=1))
-    if len(first) != len(second) or type(first) is not type(second):
-        return np.arange(len(second))
-    pairs = zip(first, second, strict=True)
-    return np.flatnonzero([not _equal(a, b) for a, b in pairs])
-
-
-def _equal(first: Any, second: Any) -> bool:
-    return type(first) is type(second) and bool(np.all(first == second))
-
-
-def _merge_rows(touched: list[Rows], rows: int) -> Array | None:
-    if any(part is None for part in touched):
-        return None
-    everything = np.arange(rows)
-    return np.unique(np.concatenate([np.atleast_1d(everything[part]) for part in touched]))
-
-
-def _select(
-    columns: Mapping[str, Column], spec: Mapping[str, Any] | None, rows: int, kind: str
-) -> Array:
-    if not spec:
-        return np.arange(rows)
-    chosen: Any = True
-    for name, wanted in spec.items():
-        if name not in columns:
-            known = ", ".join(columns) or "none"
-            raise SpecError(f"spec names {kind} attribute {name!r}; the view has {known}")
-        column = np.asarray(columns[name])
-        meets = wanted(column) if callable(wanted) else column == wanted
-        chosen = meets if chosen is True else chosen & meets
-    return np.asarray(chosen).nonzero()[0]
-
-
-def _columns(
-    rows: Sequence[Mapping[str, Any]],
-    names: Iterable[str] | None,
-    kind: str,
-    labels: Sequence[Any],
-) -> dict[str, Column]:
-    wanted = list(names) if names is not None else list(dict.fromkeys(k for r in rows for k in r))
-    columns: dict[str, Column] = {}
-    for name in wanted:
-        for row, label in zip(rows, labels, strict=True):
-            if name not in row:
-                raise SpecError(
-                    f"{kind} {label!r} has no attribute {name!r}; give it to every {kind}"
-                )
-        columns[name] = as_column([row[name] for row in rows])
-    return columns
-
-
-def as_column(values: list[Any]) -> Column:
-    """A numeric array where the values are numbers or equally long vectors, else the list itself.
-
-    Integers, floats and truth values keep their kind; a mixture of kinds becomes floats only if it
-    is of integers and floats.
-    """
-    kinds = {type(value) for value in values}
-    if kinds <= {int} or kinds <= {float} or kinds <= {bool} or kinds <= {int, float}:
-        try:
-            return np.array(values) if values else np.zeros(0)
-        except OverflowError:
-            return values
-    if all(issubclass(kind, np.generic) for kind in kinds):
-        return np.array(values)
-    if kinds == {np.ndarray} and len({value.shape for value in values}) == 1:
-        return np.stack(values)
-    return values
-
-
-def _copy_column(column: Column) -> Column:
-    if isinstance(column, np.ndarray):
-        return column.copy()
-    return [list(value) if isinstance(value, list) else value for value in column]
-
-
-def _value(column: Column, row: int) -> Any:
-    value = column[row]
-    return value.item() if isinstance(value, np.generic) else value
+def _checked_edges(edges: npt.ArrayLike, num_nodes: int) -> Array:
+    pairs = np.asarray(edges, dtype=np.int64)
+    if pairs.size == 0:
+        return pairs.reshape(2, 0)
+    if pairs.ndim != 2 or pairs.shape[0] != 2:
+        raise SpecError(f"edges must have shape (2, E), got {pairs.shape}; transpose them?")
+    low, high = pairs.min(), pairs.max()
+    if low < 0 or high >= num_nodes:
+        raise SpecError(
+            f"edges name node {low if low < 0 else high}, but the nodes are 0 to {num_nodes - 1}"
+        )
+    return pairs

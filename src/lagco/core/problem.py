@@ -64,6 +64,10 @@ class Problem(ContinuousEnv):
     score_from_start: ClassVar[bool] = False
     #: whether rewards sum to the score (plus declared terms)
     reward_is_score: ClassVar[bool] = True
+    #: whether `objective` contains a forecast of steps still to come
+    forecasts: ClassVar[bool] = False
+    #: whether the objective is scaled by bounds that only the sweeps know
+    scaled_by_sweeps: ClassVar[bool] = False
     #: entry of ``info`` whose value after a step `preview` foretells the order of
     preview_key: ClassVar[str] = "objective"
     #: size used by ``make`` when neither instance nor size is given
@@ -117,8 +121,8 @@ class Problem(ContinuousEnv):
         raise SpecError(f"{cls.__name__} has no sweeps; generate without that reference")
 
     @classmethod
-    def solve(cls, instance: Instance, seed: int) -> References:
-        """References with the value of a solver."""
+    def solve(cls, instance: Instance, seed: int, effort: float = 1.0) -> References:
+        """References with the value of a solver; `effort` multiplies its usual amount of work."""
         raise SpecError(f"{cls.__name__} has no solver; generate without that reference")
 
     @classmethod
@@ -166,6 +170,15 @@ class Problem(ContinuousEnv):
     def is_feasible(self) -> bool:
         """Whether the state is a solution at all; otherwise its score is 0."""
         return True
+
+    def starts(self) -> list[Any]:
+        """Starts that are equally good to begin from, where an answer may be sought from all."""
+        return []
+
+    @classmethod
+    def improve(cls, instance: Instance, solution: Array, how: str) -> Array:
+        """A solution that is no worse, by a local search of that name."""
+        raise SpecError(f"improve={how!r}: {cls.name} has no such local search; leave it out")
 
     def draw_on(self, axes: Any) -> None:
         """Draw the state on matplotlib axes."""
@@ -257,7 +270,7 @@ class Problem(ContinuousEnv):
         if self._ended:
             raise SpecError(f"{type(self).__name__}: the episode is over, call reset()")
         self._steps += 1
-        reward = self._pending
+        reward = forecast = self._pending
         terms: dict[str, float] = {}
         self._pending = 0.0
         if self.is_valid_action(action):
@@ -265,13 +278,18 @@ class Problem(ContinuousEnv):
             if extra:
                 terms.update(extra)
             if self.rewards:
+                foreseen = self.forecast() if self.forecasts else 0.0
                 before, self._value = self._value, self.objective()
                 reward += (self._value - before) * self._scale
+                if self.forecasts:
+                    forecast += (self.forecast() - foreseen) * self._scale
                 self._note_best()
         else:
             terms["invalid"] = -INVALID_COST / self.episode_length
         terminated, truncated, reason = self._end()
         info = {"objective": self._value, "reward_terms": terms, **self.details()}
+        if self.forecasts:
+            info["forecast_reward"] = forecast
         if terminated or truncated:
             reward += self._close(info, reason)
         if terms:
@@ -309,6 +327,15 @@ class Problem(ContinuousEnv):
             return 0.0
         return -value  # rewards add up to the completed state's score; an unfinished one gets 0
 
+    def forecast(self) -> float:
+        """The part of the present :meth:`objective` that lies in steps still to come.
+
+        Only where `forecasts`. What its changes contribute to a reward stands in
+        ``info["forecast_reward"]``, and training leaves it out by default: it sums to a constant
+        over an episode, but under a discount it pays for shrinking the forecast early.
+        """
+        return 0.0
+
     def has_valid_action(self) -> bool:
         """Whether anything can be done; override it where that is known without looking."""
         return bool(self.action_mask().any())
@@ -317,6 +344,11 @@ class Problem(ContinuousEnv):
     def episode_length(self) -> int:
         """Most steps an episode may take."""
         return max(1, self.episode_coefficient * self.instance.size)
+
+    @property
+    def best_objective(self) -> float | None:
+        """Objective of the best feasible state of this episode so far, None before any."""
+        return self._best_objective
 
     @property
     def best_solution(self) -> Array | None:
@@ -350,7 +382,7 @@ class Problem(ContinuousEnv):
 
     def _use(self, instance: Instance | str | Path) -> None:
         if not isinstance(instance, Instance):
-            instance = read_instance(instance)
+            instance = read_instance(instance, self.name)
         if instance.problem != self.name:
             raise InstanceError(
                 f"instance {instance.name!r} is for the problem {instance.problem!r}, "

@@ -73,6 +73,21 @@ class Layout:
             self.in_order = True
 
     @cached_property
+    def members(self) -> tuple[tuple[Ints, ...], Ints]:
+        """Per component its elements by axis element (empty where they are the same), and its axis.
+
+        For layouts whose axes stand in the order of their components.
+        """
+        none = np.empty(0, np.int64)
+        found: dict[int, Ints] = {}
+        axis_of = np.empty(self.columns, np.int64)
+        for a, axis in enumerate(self.axes):
+            for position, column in enumerate(axis.columns):
+                axis_of[column] = a
+                found[column] = none if axis.members is None else axis.members[position]
+        return tuple([found[c] for c in range(self.columns)]), axis_of
+
+    @cached_property
     def strides(self) -> list[int]:
         """Place values of the components in the rank of a tuple."""
         return _strides(self.sizes)

@@ -254,7 +254,7 @@ def _nothing_better(
         return False
     own = answer.scores[0]
     square = float(query @ query)
-    scored = space._score(query, square, metric, *(() if isinstance(space, PathSpace) else (None,)))
+    scored = space._score(query, square, metric)
     for part in rows():
         if isinstance(space, PathSpace):
             linear, norms = scored.batch(part)[1:]

@@ -113,23 +113,6 @@ def outer_sum(left: Any, right: Any) -> Any:
 
 
 @compiled
-def outer_cosine(left: Any, left_norms: Any, right: Any, right_norms: Any) -> Any:
-    """`outer_sum` of linear parts and of norms, and the `cosine_costs` of both, in one pass."""
-    b = right.shape[0]
-    linear = np.empty(left.shape[0] * b)
-    norms = np.empty(left.shape[0] * b)
-    cost = np.empty(left.shape[0] * b)
-    for i in range(left.shape[0]):
-        x, y = left[i], left_norms[i]
-        for j in range(b):
-            total, norm = x + right[j], y + right_norms[j]
-            linear[i * b + j] = total
-            norms[i * b + j] = norm
-            cost[i * b + j] = total * abs(total) / norm if norm > 0.0 else 0.0
-    return linear, norms, cost
-
-
-@compiled
 def first_smallest(costs: Any) -> Any:
     """Position of the smallest cost; the first one on ties, -1 when there is none below inf."""
     best = -1

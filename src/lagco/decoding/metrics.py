@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Metric = Literal["l2", "inner", "cosine"]
 METRICS: tuple[str, ...] = get_args(Metric)
+CODES = {metric: code for code, metric in enumerate(METRICS)}  # as compiled loops know them
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -55,6 +56,14 @@ class Batch(NamedTuple):
 def kernels() -> ModuleType:
     """The compiled loops, loaded at the first search so that importing the package is cheap."""
     from lagco.decoding import kernels as loaded
+
+    return loaded
+
+
+@cache
+def listed_kernels() -> ModuleType:
+    """The compiled loops over small sets, likewise."""
+    from lagco.decoding import listed_kernels as loaded
 
     return loaded
 
@@ -126,8 +135,8 @@ def neighbours(batch: Batch, metric: str, query_square: float) -> Neighbours:
     return Neighbours(batch.indices, scores(batch.linear, batch.norms, metric, query_square))
 
 
-def take(batch: Batch, which: NDArray[Any]) -> Batch:
-    """The chosen rows of a batch, by position or by mask."""
+def take(batch: Batch, which: NDArray[Any] | slice) -> Batch:
+    """The chosen rows of a batch, by position, by mask or as a slice."""
     return Batch(batch.indices[which], batch.linear[which], batch.norms[which])
 
 

@@ -167,30 +167,32 @@ class PathSpace:
             )
             at += self.demand_table.shape[1]
         positions = self.paths.positions
-        parts = query[at:].reshape(positions, self.node_width)
-        node = np.empty((positions, self.paths.nodes))
-        node_norms = np.empty_like(node)
-        for t in range(positions):
-            table = self.tables[t] if self.tables.ndim == 3 else self.tables
-            node[t], node_norms[t] = metrics.score_table(table, parts[t], metric, "node vectors")
+        tables = self.tables
+        if tables.ndim == 2:
+            tables = np.broadcast_to(tables, (positions, *tables.shape))
+        node, node_norms, check = metrics.listed_kernels().position_scores(
+            tables, query[at:], metrics.CODES[metric]
+        )
+        if not math.isfinite(check):
+            raise ValueError("node vectors holds values that are not finite")
         pad = np.zeros(positions + 1)
         if metric == "l2":
             # An empty position is a zero vector, at the distance of the query's own part.
-            pad[:-1] = np.cumsum((parts * parts).sum(1)[::-1])[::-1]
+            squares = (query[at:] ** 2).reshape(positions, self.node_width).sum(1)
+            pad[:-1] = np.cumsum(squares[::-1])[::-1]
         return ScoredPaths(self.paths, demand, demand_norms, node, node_norms, pad, leading, worst)
 
     def _listed_order(
         self, scored: ScoredPaths, rows: Ints, metric: str
     ) -> Callable[[int], tuple[Batch, Floats]]:
-        everything = scored.batch(rows)
-        cost = metrics.costs(everything.linear, everything.norms, metric)
+        code, public = metrics.CODES[metric], self.paths.has_demands
 
         def order(count: int) -> tuple[Batch, Floats]:
-            if 4 * count > len(cost):
-                which = np.argsort(cost, kind="stable")[:count]
-            else:
-                which = metrics.kernels().smallest(cost, count)
-            return metrics.take(everything, which), cost[which]
+            found, linear, norms, cost = metrics.listed_kernels().best_rows(
+                rows, scored.node, scored.node_norms, scored.pad, scored.demand,
+                scored.demand_norms, code, count,
+            )  # fmt: skip
+            return Batch(found if public else found[:, 1:], linear, norms), cost
 
         return order
 

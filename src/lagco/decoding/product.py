@@ -27,6 +27,7 @@ from lagco.decoding.validity import (
 
 LISTED = 16_384  # up to here, computing all scores at once beats walking in order
 CAP = 2_000_000  # most actions that are ever listed
+_ALL = np.zeros(0, np.bool_)  # nothing is known to be invalid
 
 Pooling = Literal["concat", "mean", "sum", "max", "min"] | Callable[[Floats], Floats]
 
@@ -58,9 +59,10 @@ class ProductSpace:
     ) -> None:
         if not len(components):
             raise ValueError("a product needs at least one component")
-        self.tables = [
-            metrics.as_table(table, f"component {c}") for c, table in enumerate(components)
-        ]
+        tables = [metrics.as_table(table, f"component {c}") for c, table in enumerate(components)]
+        if len({table.dtype for table in tables}) > 1:  # compiled loops want them alike
+            tables = [table.astype(np.float64) for table in tables]
+        self.tables = tuple(tables)
         self.shape = tuple([len(table) for table in self.tables])
         self.pooling = pooling
         self.cap = cap
@@ -68,6 +70,7 @@ class ProductSpace:
         if pooling != "concat" and len(set(widths)) > 1:
             raise ValueError(f"pooling needs components of one width, not {widths}")
         self.width = sum(widths) if pooling == "concat" else widths[0]
+        self._starts = np.cumsum([0, *widths[:-1]])
         self.layout = Layout(self.shape, depends or {})
         self.different = tuple(different)
         self.ids: list[Ints | None] = [None] * len(self.tables)
@@ -77,6 +80,13 @@ class ProductSpace:
             own = self.ids[c]
             if own is not None and own.shape != (len(table),):
                 raise ValueError(f"ids of component {c} must have shape ({len(table)},)")
+
+    def renewed(self, components: Sequence[NDArray[Any]]) -> ProductSpace:
+        """The same space with other vectors of the same shapes: what depends on shapes is kept."""
+        other = ProductSpace.__new__(ProductSpace)
+        other.__dict__.update(self.__dict__)
+        other.tables = tuple(components)
+        return other
 
     @property
     def size(self) -> int:
@@ -150,19 +160,20 @@ class ProductSpace:
         row_predicate = cast("RowPredicate", predicate) if hasattr(predicate, "rows") else None
         if self.different:
             predicate = differing(self.different, self.ids, predicate)
+        allowed = None if component_valid is None else self._allowed(component_valid)
         if not self.splits(metric):
             order = self._pooled_order(vector, metric, component_valid)
             found, _ = walk(order, k, predicate, math.inf)
+        elif self.listable(self.size) and not (k == 1 and predicate is None and metric != "cosine"):
+            known = _ALL if allowed is None else self._grid(allowed)
+            if isinstance(predicate, ArrayValidity) and not self.layout.merged:
+                mask, predicate = predicate.mask.ravel(), None
+                known = mask if known is _ALL else known & mask
+            found, _ = walk(self._listed_order(vector, metric, known), k, predicate, math.inf)
         else:
-            scored = self._score(vector, square, metric, component_valid)
+            scored = self._score(vector, square, metric, allowed)
             if k == 1 and predicate is None and metric != "cosine":
                 found = scored.top(0.0, 1)
-            elif self.listable(scored.total):
-                known = None
-                if isinstance(predicate, ArrayValidity) and not self.layout.merged:
-                    known, predicate = predicate.mask, None
-                order = self._listed_order(scored, metric, known)
-                found, _ = walk(order, k, predicate, math.inf)
             elif metric == "cosine" and square == 0.0:
                 # Every action has cosine 0: their order is that of their indices.
                 found = search_nearest(_without_norms(scored), "inner", k, predicate, None)
@@ -190,23 +201,25 @@ class ProductSpace:
         """Whether scores of this metric follow from the components' own."""
         return self.pooling == "concat" or (metric == "inner" and self.pooling in ("mean", "sum"))
 
+    def _parts(self, query: Floats) -> tuple[Floats, Ints]:
+        """What the components are scored against: component c from the c-th start on."""
+        if self.pooling == "concat":
+            return query, self._starts
+        parts = query / len(self.tables) if self.pooling == "mean" else query
+        return parts, np.zeros_like(self._starts)
+
     def _score(
         self,
         query: Floats,
         square: float,
         metric: str,
-        component_valid: Sequence[NDArray[np.bool_] | None] | None,
+        allowed: Sequence[Ints | None] | None = None,
     ) -> ScoredProduct:
         linear: list[Floats] = []
         norms: list[Floats] = []
-        start = 0
-        for c, table in enumerate(self.tables):
-            if self.pooling == "concat":
-                stop = start + table.shape[1]
-                part = query[start:stop]
-                start = stop
-            else:
-                part = query / len(self.tables) if self.pooling == "mean" else query
+        parts, starts = self._parts(query)
+        for c, (table, start) in enumerate(zip(self.tables, starts.tolist(), strict=True)):
+            part = parts[start : start + table.shape[1]]
             a, n = metrics.score_table(table, part, metric, f"component {c}")
             linear.append(a)
             norms.append(n)
@@ -216,18 +229,16 @@ class ProductSpace:
                 [axis.total(linear) for axis in axes],
                 [axis.total(norms) for axis in axes],
             )
-        elements: list[Ints | None] = [None] * len(linear)
-        if component_valid is not None:
-            for a_, allowed in enumerate(self._allowed(component_valid)):
-                if allowed is not None:
-                    elements[a_] = allowed
-                    linear[a_], norms[a_] = linear[a_][allowed], norms[a_][allowed]
+        elements: Sequence[Ints | None] = [None] * len(linear) if allowed is None else allowed
+        for axis, subset in enumerate(elements):
+            if subset is not None:
+                linear[axis], norms[axis] = linear[axis][subset], norms[axis][subset]
         worst = square * (1 + 1e-9) if metric == "cosine" else None
         return ScoredProduct(self.layout, linear, norms, elements, worst)
 
     def _allowed(
         self, component_valid: Sequence[NDArray[np.bool_] | None]
-    ) -> Iterator[Ints | None]:
+    ) -> list[Ints | None]:
         """Per axis the elements all of whose parts are allowed; None for all."""
         if len(component_valid) != len(self.shape):
             raise ValueError(
@@ -236,6 +247,7 @@ class ProductSpace:
         for c, mask in enumerate(component_valid):
             if mask is not None and np.shape(mask) != (self.shape[c],):
                 raise ValueError(f"component_valid[{c}] must have shape ({self.shape[c]},)")
+        found: list[Ints | None] = []
         for axis in self.layout.axes:
             keep: NDArray[np.bool_] | None = None
             for position, column in enumerate(axis.columns):
@@ -244,71 +256,35 @@ class ProductSpace:
                     part = np.asarray(mask, np.bool_)
                     part = part if axis.members is None else part[axis.members[position]]
                     keep = part if keep is None else keep & part
-            yield None if keep is None else np.flatnonzero(keep)
+            found.append(None if keep is None else np.flatnonzero(keep))
+        return found
+
+    def _grid(self, allowed: Sequence[Ints | None]) -> NDArray[np.bool_]:
+        """Of all actions, the last axis running fastest, those of which every part is allowed."""
+        sizes = [axis.size for axis in self.layout.axes]
+        grid = np.zeros(sizes, np.bool_)
+        subsets = zip(allowed, sizes, strict=True)
+        grid[np.ix_(*[np.arange(n) if some is None else some for some, n in subsets])] = True
+        return grid.ravel()
 
     def _listed_order(
-        self, scored: ScoredProduct, metric: str, known: NDArray[np.bool_] | None
+        self, query: Floats, metric: str, known: NDArray[np.bool_]
     ) -> Callable[[int], tuple[Batch, Floats]]:
-        """All costs at once by broadcasting; the concatenated vectors are never built.
+        """All costs at once; neither the vectors nor the index tuples of all actions are built.
 
-        known: validity of all actions (n_1, ..., n_m), if it is there as an array.
+        known: validity of all actions (n_1 · ... · n_m,), if it is there as an array.
         """
-        loops = metrics.kernels()
-        linear, norms = scored.linear[0], scored.norms[0]
-        for part in scored.linear[1:-1]:
-            linear = loops.outer_sum(linear, part)
-        if metric != "cosine":
-            if len(scored.linear) > 1:
-                linear = loops.outer_sum(linear, scored.linear[-1])
-            norms = cost = linear
-        elif len(scored.linear) == 1:
-            cost = loops.cosine_costs(linear, norms)
-        else:
-            for part in scored.norms[1:-1]:
-                norms = loops.outer_sum(norms, part)
-            linear, norms, cost = loops.outer_cosine(
-                linear, norms, scored.linear[-1], scored.norms[-1]
-            )
-        if known is not None:
-            if any(subset is not None for subset in scored.elements):
-                known = known[
-                    np.ix_(
-                        *[
-                            np.arange(n) if subset is None else subset
-                            for n, subset in zip(self.shape, scored.elements, strict=True)
-                        ]
-                    )
-                ]
-            cost = np.where(known.ravel(), cost, math.inf)
-        sizes = [len(part) for part in scored.linear]
+        parts, starts = self._parts(query)
+        members, axis_of = self.layout.members
+        code = metrics.CODES[metric]
 
         def order(count: int) -> tuple[Batch, Floats]:
-            if count == 1:
-                at = rest = loops.first_smallest(cost)
-                if rest < 0:
-                    return metrics.join([], self.layout.columns), cost[:0]
-                positions: list[int] = []
-                for size in sizes[:0:-1]:
-                    rest, position = divmod(rest, size)
-                    positions.append(position)
-                positions.append(rest)
-                one = slice(at, at + 1)
-                return Batch(scored.one_tuple(positions[::-1]), linear[one], norms[one]), cost[one]
-            if 4 * count > len(cost):
-                flat = np.argsort(cost, kind="stable")[:count]
-                flat = flat[cost[flat] < math.inf]
-            else:
-                flat = loops.smallest(cost, count)
-            rest = flat
-            named: list[Ints] = []
-            for axis in range(len(sizes) - 1, 0, -1):
-                rest, at = np.divmod(rest, sizes[axis])
-                subset = scored.elements[axis]
-                named.append(at if subset is None else subset[at])
-            subset = scored.elements[0]
-            named.append(rest if subset is None else subset[rest])
-            tuples = self.layout.tuples(named[::-1])
-            return Batch(tuples, linear[flat], norms[flat]), cost[flat]
+            tuples, linear, norms, cost, check = metrics.listed_kernels().best_tuples(
+                self.tables, starts, members, axis_of, parts, code, known, count
+            )
+            if not math.isfinite(check):
+                self._score(query, 0.0, metric)  # says which component it is
+            return Batch(tuples, linear, norms), cost
 
         return order
 

@@ -70,7 +70,12 @@ def walk(
     while True:
         batch, cost = order(count)
         if len(cost) > tested:
-            good = np.flatnonzero(ask(predicate, batch.indices[tested:]))[: k - valid]
+            answer = ask(predicate, batch.indices[tested:])
+            first = int(answer.argmax())
+            if k == 1 and answer[first]:
+                at = tested + first
+                return take(batch, slice(at, at + 1)), None
+            good = np.flatnonzero(answer)[: k - valid]
             if len(good):
                 found.append(take(batch, good + tested))
                 valid += len(good)

@@ -11,10 +11,10 @@ import numpy.typing as npt
 
 from lagco.core.graph import GraphView
 from lagco.embedding.config import EncoderConfig
-from lagco.embedding.features import ViewFeatures
-from lagco.embedding.kernels import edge_hidden, edge_matrices, first_layer, sage_layer
+from lagco.embedding.features import TableFeatures, ViewFeatures, enlarged
+from lagco.embedding.kernels import first_layer, rewire, sage_layer
 from lagco.embedding.layout import ViewLayout
-from lagco.embedding.messages import build_messages
+from lagco.embedding.messages import count_rows
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -29,7 +29,7 @@ class SageWeights:
     """A SAGE layer.
 
     Attributes:
-        w: (in, 2 out) for the neighbours' mean and for the node itself.
+        w: (1, in, 2 out) for the neighbours' mean and for the node itself.
         bias: (out,)
     """
 
@@ -43,7 +43,7 @@ class FoldedWeights:
 
     Attributes:
         edge_w: (d_m, k) and `edge_b` (k,): first layer of the edge network.
-        w: (k + 1, d_v, out): its second layer, the bias last.
+        w: (d_v, k + 1, out): its second layer by node feature, the bias last.
         root: (d_v, out)
         bias: (out,)
         layers: the SAGE layers that follow.
@@ -89,12 +89,12 @@ def fold_weights(config: EncoderConfig, weights: Mapping[str, Array]) -> FoldedW
         if index < len(layers) - 1:
             factor, offset = _batch_norm(config, get, index, len(b))
             both, b = both * np.tile(factor, 2), b * factor + offset
-        sages.append(SageWeights(_float32(both), _float32(b)))
+        sages.append(SageWeights(_float32(both[None]), _float32(b)))
     slope = {"relu": 0.0, "leaky_relu": 0.01, "none": 1.0}[config.activation]
     return FoldedWeights(
         edge_w=_float32(edge_w),
         edge_b=_float32(edge_b),
-        w=_float32(w),
+        w=_float32(w.swapaxes(0, 1)),
         root=_float32(root),
         bias=_float32(bias),
         layers=tuple(sages),
@@ -121,7 +121,8 @@ def _float32(array: Array) -> Array:
 class CompiledView:
     """Embeddings of one view, updated where its features changed.
 
-    Call :meth:`rebuild` for a new graph, then :meth:`update` whenever features were synchronised.
+    Call :meth:`rebuild` for a new graph, :meth:`rewire` when edges moved or nodes and edges were
+    added, and after either, or whenever features were synchronised, :meth:`update`.
 
     What is kept per graph: the edge network's hidden layer, its matrices for the columns that can
     change (as long as they fit in :data:`MATRIX_BYTES`; beyond that the messages are summed before
@@ -142,12 +143,8 @@ class CompiledView:
         weights, layout = self._weights, self._layout
         n = view.num_nodes
         self._features = features
-        messages = build_messages(view, layout)
-        self._edge_rows = messages.edge_rows
-        self._ends = (np.ascontiguousarray(view.edges[0]), np.ascontiguousarray(view.edges[1]))
-        self._messages = (messages.first, messages.source, messages.row)
         nodes = features.nodes
-        k, d, out = weights.w.shape
+        d, k, out = weights.w.shape
         groups = len(nodes.counts)
         columns: list[list[int]] = [[] for _ in range(groups)]
         for entry in layout.nodes:
@@ -160,73 +157,96 @@ class CompiledView:
         self._group_first = np.cumsum([0, *(len(part) for part in columns)]).astype(np.int32)
         self._group_columns = np.array([c for part in columns for c in part], dtype=np.int32)
         moving = [c for part in columns[1:] for c in part]
-        if len(moving) * messages.num_rows * out * 4 > MATRIX_BYTES:
+        lasting = all(entry.static for entry in layout.edges)
+        if not lasting or len(moving) * count_rows(view.num_edges, layout) * out * 4 > MATRIX_BYTES:
             moving = []
         self._kept = np.array(moving, dtype=np.int64)
         self._slot = np.full(d, -1, dtype=np.int32)
         self._slot[self._kept] = np.arange(len(moving))
-        self._hidden = np.zeros((messages.num_rows, k - 1), dtype=np.float32)
-        self._matrices = np.zeros((len(moving), messages.num_rows, out), dtype=np.float32)
-        self._parts = np.zeros((groups, n, out), dtype=np.float32)
-        self._outputs = [np.zeros((n, out), dtype=np.float32)]
-        self._sent = []
-        for layer in weights.layers:
-            self._sent.append(np.zeros((n, layer.w.shape[1]), dtype=np.float32))
-            self._outputs.append(np.zeros((n, len(layer.bias)), dtype=np.float32))
-        self.z = self._outputs[-1]
-        self._stamp = np.zeros((2, n), dtype=np.int64)
+        self._known = 0
+        self._ends = np.zeros((2, 0), dtype=np.int64)
+        self._messages = [np.zeros(0, dtype=np.int32) for _ in range(3)]
+        self._hidden = np.zeros((0, k - 1), dtype=np.float32)
+        self._matrices = np.zeros((len(moving), 0, out), dtype=np.float32)
+        self._parts = np.zeros((groups, 0, out), dtype=np.float32)
+        widths = [out, *(len(layer.bias) for layer in weights.layers)]
+        self._outputs = [np.zeros((0, width), dtype=np.float32) for width in widths]
+        self._sent = [np.zeros((0, 2 * width), dtype=np.float32) for width in widths[1:]]
+        self._stamp = np.zeros((2, 0), dtype=np.int64)
         self._clock = np.zeros(1, dtype=np.int64)
-        self._scratch = np.zeros(n, dtype=np.int32)
-        self._affected = [np.zeros(n, dtype=np.int32) for _ in range(len(weights.layers) + 1)]
-        self._total = np.zeros(k, dtype=np.float32)
-        self.update()
+        self._total = np.zeros((1, k), dtype=np.float32)
+        self._rewired_count = np.zeros(1, dtype=np.int64)
+        self.rewire(view)
+
+    def rewire(self, view: GraphView) -> None:
+        """Follow edges that moved, and nodes and edges that were added."""
+        layout = self._layout
+        n, edges = view.num_nodes, view.num_edges
+        self._reserve(n, edges)
+        self._rewired_count[0] = rewire(
+            np.ascontiguousarray(view.edges), self._known, n, layout.directed,
+            layout.edges.constant, self._ends, *self._messages, self._stamp, self._clock,
+            self._rewired,
+        )  # fmt: skip
+        self._known = edges
+        self.z = self._outputs[-1][:n]
+        self._bind(n)
+
+    def _reserve(self, nodes: int, edges: int) -> None:
+        """Make room for that many nodes and edges; what is there stays."""
+        room = self._stamp.shape[1]
+        if nodes > room or not self._outputs[0].size:
+            room = nodes if room == 0 else max(nodes, room + room // 2)
+            self._messages[0] = np.zeros(room + 1, dtype=np.int32)
+            self._parts = enlarged(self._parts, 1, room)
+            self._outputs = [enlarged(array, 0, room) for array in self._outputs]
+            self._sent = [enlarged(array, 0, room) for array in self._sent]
+            self._stamp = enlarged(self._stamp, 1, room)
+            self._scratch, self._rewired = np.zeros((2, room), dtype=np.int32)
+            self._affected = [np.zeros(room, dtype=np.int32) for _ in self._outputs]
+        room = self._ends.shape[1]
+        if edges > room:
+            room = edges if room == 0 else max(edges, room + room // 2)
+            self._ends = enlarged(self._ends, 1, room)
+            self._messages[1:] = np.zeros((2, 2 * room), dtype=np.int32)
+            rows = count_rows(room, self._layout)
+            self._hidden = enlarged(self._hidden, 0, rows)
+            self._matrices = enlarged(self._matrices, 1, rows)
+
+    def _bind(self, n: int) -> None:
+        """Gather the arguments of the kernels, which stay the same from update to update."""
+        weights, layout = self._weights, self._layout
+        nodes, edges = self._features.nodes, self._features.edges
+        self._before = (n, layout.directed, layout.edges.constant, nodes.store)
+        self._noted = (nodes.dirty, nodes.changed, nodes.counts)
+        self._behind = (
+            edges.store, edges.dirty, edges.changed, edges.counts,
+            self._ends, *self._messages, self._rewired, self._rewired_count,
+            self._hidden, self._matrices, self._kept, self._slot,
+            self._group_first, self._group_columns, weights.edge_w, weights.edge_b,
+            weights.w, weights.root, weights.bias, weights.slope,
+            self._parts, self._outputs[0], self._stamp, self._clock, self._scratch,
+            self._affected[0], self._total,
+        )  # fmt: skip
+        last = len(weights.layers) - 1
+        self._layers = [
+            (
+                self._outputs[index], self._affected[index], n, *self._messages[:2], layer.w,
+                layer.bias, index == last, weights.normalise, weights.slope, self._sent[index],
+                self._outputs[index + 1], self._stamp, self._clock, self._affected[index + 1],
+            )
+            for index, layer in enumerate(weights.layers)
+        ]  # fmt: skip
 
     def update(self) -> None:
         """Recompute what depends on the features noted as changed, and clear the notes."""
-        weights, features = self._weights, self._features
-        nodes, edges = features.nodes, features.edges
-        edge_count = int(edges.counts[0])
-        changed_edges = edges.changed[0]
-        if edge_count:
-            self._evaluate_edges(changed_edges, edge_count)
-        dirty, changed, counts = nodes.dirty, nodes.changed, nodes.counts
-        if self._shared:
-            dirty, changed, counts = _merged(nodes)
-        number = first_layer(
-            nodes.columns, dirty, changed, counts, changed_edges, edge_count, edges.dirty[0],
-            *self._ends, *self._messages, self._hidden, self._matrices, self._slot,
-            self._group_first, self._group_columns, weights.w, weights.root, weights.bias,
-            weights.slope, self._parts, self._outputs[0], self._stamp, self._clock,
-            self._scratch, self._affected[0], self._total,
-        )  # fmt: skip
-        edges.counts[0] = 0
-        if number == 0:
-            return
-        first, source, _ = self._messages
-        last = len(weights.layers) - 1
-        for index, layer in enumerate(weights.layers):
-            number = sage_layer(
-                self._outputs[index], self._affected[index], number, first, source, layer.w,
-                layer.bias, index == last, weights.normalise, weights.slope, self._sent[index],
-                self._outputs[index + 1], self._stamp, self._clock, self._affected[index + 1],
-            )  # fmt: skip
-
-    def _evaluate_edges(self, changed: Array, count: int) -> None:
-        weights, layout = self._weights, self._layout
-        if layout.edges.constant:
-            count = min(count, 1)  # they all share their rows
-        edge_hidden(
-            changed, count, self._edge_rows, self._features.edges.columns, layout.directed,
-            layout.edges.constant, weights.edge_w, weights.edge_b, self._hidden,
-        )  # fmt: skip
-        if len(self._kept):
-            edge_matrices(
-                changed, count, self._edge_rows, 1 + int(layout.directed), self._hidden,
-                weights.w, self._kept, self._matrices,
-            )  # fmt: skip
+        noted = _merged(self._features.nodes) if self._shared else self._noted
+        number = first_layer(*self._before, *noted, *self._behind)
+        for arguments in self._layers if number else ():
+            number = sage_layer(number, *arguments)
 
 
-def _merged(nodes: Any) -> tuple[Array, Array, Array]:
+def _merged(nodes: TableFeatures) -> tuple[Array, Array, Array]:
     """The changes of all groups as one."""
     rows = np.unique(
         np.concatenate([nodes.changed[g, :c] for g, c in enumerate(nodes.counts.tolist())])

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from lagco.core.graph import GraphView
 from lagco.embedding.compiled import CompiledView
 from lagco.embedding.encoder import Encoder, ViewEncoder
-from lagco.embedding.features import NEW, SAME, TOUCHED, ViewFeatures
+from lagco.embedding.features import NEW, REWIRED, SAME, ViewFeatures
 from lagco.embedding.layout import ViewLayout
 from lagco.errors import SpecError
 
@@ -78,6 +78,14 @@ class Embedder:
         nodes.flags.writeable = edges.flags.writeable = False
         return FeatureMatrices(features.layout, nodes, edges)
 
+    def node_store(self, view: str) -> Array:
+        """Node features of a view as of the last call, transposed: (d_v, ≥ n). Do not write."""
+        return self._views[view].features.nodes.store
+
+    def edge_store(self, view: str) -> Array:
+        """Likewise its edge features: (d_e, ≥ E)."""
+        return self._views[view].features.edges.store
+
     @property
     def compiled(self) -> dict[str, bool]:
         """Whether each view runs compiled."""
@@ -99,7 +107,9 @@ class _CompiledState:
             found = features.sync(view)
             if found == NEW:
                 compiled.rebuild(view, features)
-            elif found == TOUCHED:
+            elif found == REWIRED:
+                compiled.rewire(view)
+            if found != SAME:
                 compiled.update()
         except BaseException:
             self._stale = True
@@ -121,7 +131,7 @@ class _TorchState:
             self.features.forget()
         z, self._z = self._z, None
         found = self.features.sync(view)
-        if found == NEW or self._messages is None:
+        if found in (REWIRED, NEW) or self._messages is None:
             self._messages = build_messages(view, self._encoder.layout)
         if z is None or found != SAME:
             z = run_torch(self._encoder, [(view, self.features, self._messages)])[0]

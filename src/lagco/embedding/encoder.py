@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lagco.core.columns import Column
 from lagco.core.declaration import Declaration
-from lagco.core.graph import Column, GraphView
+from lagco.core.graph import GraphView
 from lagco.core.spec import Attribute
 from lagco.embedding import text
 from lagco.embedding.config import EncoderConfig

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lagco.core.graph import Column
+from lagco.core.columns import Column
 from lagco.core.spec import Attribute
 from lagco.embedding import text
 from lagco.embedding.norms import apply_norm, is_per_row
@@ -51,8 +51,8 @@ class AttributeReader:
         self._memo: dict[Hashable, Array] = {}
         self._onehot = attribute.type == "categorical" or attribute.extractor == "onehot"
         self._extracts = self._onehot or attribute.extractor is not None
-        #: whether values are single numbers that go into the matrix as they are
-        self.plain = not self._extracts and attribute.norm is None and self.width == 1
+        #: whether values are numbers that go into the matrix as they are
+        self.plain = not self._extracts and attribute.norm is None
         self.per_row = is_per_row(attribute.norm, self.width)
 
     def block(self, column: Column) -> Array:

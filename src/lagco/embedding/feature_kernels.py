@@ -1,7 +1,7 @@
-"""Bringing one column of a feature matrix up to date, compiled.
+"""Bringing rows of a feature matrix up to date, compiled.
 
-Each kernel writes what differs, notes the rows that changed (once each, through `dirty`), and
-returns how many are noted now, or -1 - row for a value that is not finite.
+Each kernel writes what differs and notes the rows that changed, once each through `dirty`: those of
+group g are ``changed[g, :counts[g]]``.
 """
 
 from __future__ import annotations
@@ -11,51 +11,49 @@ from numba import njit  # type: ignore[import-untyped, unused-ignore]
 
 
 @njit(cache=True)
-def sync_all(column, out, dirty, rows, count):  # type: ignore[no-untyped-def]
-    """Compare all of `column` (n,) with `out` (n,)."""
-    for i in range(out.shape[0]):
-        value = np.float32(column[i])
-        if value != out[i]:
-            if not np.isfinite(value):
-                return -1 - i
-            out[i] = value
-            if not dirty[i]:
-                dirty[i] = 1
-                rows[count] = i
-                count += 1
-    return count
+def note_row(i, group, dirty, changed, counts):  # type: ignore[no-untyped-def]
+    """Note a row as changed, unless it is."""
+    if not dirty[group, i]:
+        dirty[group, i] = 1
+        changed[group, counts[group]] = i
+        counts[group] += 1
 
 
 @njit(cache=True)
-def sync_row(column, i, out, dirty, rows, count):  # type: ignore[no-untyped-def]
-    """Compare row `i`."""
-    if i < 0:
-        i += out.shape[0]
-    value = np.float32(column[i])
-    if value != out[i]:
-        if not np.isfinite(value):
-            return -1 - i
-        out[i] = value
-        if not dirty[i]:
-            dirty[i] = 1
-            rows[count] = i
-            count += 1
-    return count
+def note_rows(low, high, dirty, changed, counts):  # type: ignore[no-untyped-def]
+    """Note the rows from `low` to `high` as changed in every group."""
+    for group in range(counts.shape[0]):
+        for i in range(low, high):
+            note_row(i, group, dirty, changed, counts)
 
 
 @njit(cache=True)
-def sync_block(block, ids, out, dirty, rows, count):  # type: ignore[no-untyped-def]
-    """Compare `block` (k, width), the rows `ids` (k,), with `out` (width, n)."""
-    for k in range(ids.shape[0]):
-        i = ids[k]
-        for c in range(out.shape[0]):
-            value = np.float32(block[k, c])
-            if value != out[c, i]:
+def sync_range(block, low, high, columns, start, group, dirty, changed, counts):  # type: ignore[no-untyped-def]
+    """Compare the rows from `low` to `high` of `block` (n, width) with ``columns[start:]``.
+
+    Returns a row with a value that is not finite, else -1.
+    """
+    for i in range(low, high):
+        for c in range(block.shape[1]):
+            value = np.float32(block[i, c])
+            if value != columns[start + c, i]:
                 if not np.isfinite(value):
-                    return -1 - i
-                out[c, i] = value
-                if not dirty[i]:
-                    dirty[i] = 1
-                    rows[count] = i
-                    count += 1
-    return count
+                    return i
+                columns[start + c, i] = value
+                note_row(i, group, dirty, changed, counts)
+    return -1
+
+
+@njit(cache=True)
+def sync_rows(block, rows, columns, start, group, dirty, changed, counts):  # type: ignore[no-untyped-def]
+    """The same for `rows` (k,), whose values are those of `block` (k, width)."""
+    for k in range(rows.shape[0]):
+        i = rows[k]
+        for c in range(block.shape[1]):
+            value = np.float32(block[k, c])
+            if value != columns[start + c, i]:
+                if not np.isfinite(value):
+                    return i
+                columns[start + c, i] = value
+                note_row(i, group, dirty, changed, counts)
+    return -1

@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lagco.core.graph import EDGE, NODE, STRUCTURE, Column, GraphView
+from lagco.core.columns import Column
+from lagco.core.graph import EDGE, NODE, STRUCTURE, WIRING, GraphView
 from lagco.embedding.extraction import AttributeReader
-from lagco.embedding.feature_kernels import sync_all, sync_block, sync_row
+from lagco.embedding.feature_kernels import note_rows, sync_range, sync_rows
 from lagco.embedding.layout import TableLayout, ViewLayout
 from lagco.errors import SpecError
 
@@ -23,8 +24,9 @@ _COMPILED = frozenset(
     for kind in ("bool", "int8", "uint8", "int16", "int32", "int64", "float32", "float64")
 )
 
-#: What :meth:`ViewFeatures.sync` found: nothing new, touched attributes, or another graph.
-SAME, TOUCHED, NEW = range(3)
+#: What :meth:`ViewFeatures.sync` found: nothing new, touched attributes, beside them edges that
+#: moved or nodes and edges that were added, or another graph.
+SAME, TOUCHED, REWIRED, NEW = range(4)
 
 
 class TableFeatures:
@@ -34,105 +36,114 @@ class TableFeatures:
     of the matrix looks at ``changed[g, :counts[g]]`` and calls :meth:`clear`.
 
     Attributes:
-        columns: float32 (width, rows), the matrix transposed so that a column is contiguous.
-        dirty: uint8 (groups, rows), whether the row is listed in `changed`.
-        changed: int32 (groups, rows), changed rows in no particular order.
+        rows: how many there are.
+        store: float32 (width, room), the matrix transposed so that a column is contiguous; zeros
+            behind the last row. This array and the next two are others once rows were added.
+        dirty: uint8 (groups, room), whether the row is listed in `changed`.
+        changed: int32 (groups, room), changed rows in no particular order.
         counts: int64 (groups,)
     """
 
-    def __init__(self, layout: TableLayout, readers: Readers, grouped: bool, rows: int) -> None:
+    def __init__(self, layout: TableLayout, readers: Readers, grouped: bool) -> None:
         self.layout = layout
-        self._readers = [(entry, readers[entry.name]) for entry in layout]
         self.group_of = group_of_attributes(layout) if grouped else {e.name: 0 for e in layout}
         groups = 1 + max(self.group_of.values(), default=0)
-        self._by_name = {
-            entry.name: (reader, entry, self.group_of[entry.name])
-            for entry, reader in self._readers
+        self._columns = {
+            entry.name: _Column(readers[entry.name], entry.start, self.group_of[entry.name])
+            for entry in layout
         }
-        self.columns = np.zeros((layout.width, rows), dtype=np.float32)
-        self.dirty = np.zeros((groups, rows), dtype=np.uint8)
-        self.changed = np.zeros((groups, rows), dtype=np.int32)
+        self.rows = 0
+        self.store = np.zeros((layout.width, 0), dtype=np.float32)
+        self.dirty = np.zeros((groups, 0), dtype=np.uint8)
+        self.changed = np.zeros((groups, 0), dtype=np.int32)
         self.counts = np.zeros(groups, dtype=np.int64)
-        #: contiguous rows of the arrays above, made once since indexing them costs microseconds
-        self._parts = [(self.dirty[g], self.changed[g]) for g in range(groups)]
-        self._plain_columns = {
-            name: self.columns[entry.start]
-            for name, (reader, entry, _) in self._by_name.items()
-            if reader.plain
-        }
-        if layout.constant:
-            self.columns[:] = 1.0
+
+    @property
+    def columns(self) -> Array:
+        """float32 (width, rows), a view of `store`."""
+        return self.store[:, : self.rows]
 
     @property
     def matrix(self) -> Array:
-        """The matrix (rows, width), a view of `columns`."""
+        """The matrix (rows, width), a view of `store`."""
         return self.columns.T
 
-    def fill(self, columns: Mapping[str, Column]) -> None:
-        """Read every attribute and note all rows as changed."""
-        for name in self._by_name:
+    def extend(self, rows: int, columns: Mapping[str, Column]) -> None:
+        """Read the rows behind those there are, up to `rows`, and note them as changed."""
+        before, self.rows = self.rows, rows
+        if rows == before:
+            return
+        room = self.store.shape[1]
+        if rows > room:
+            room = rows if before == 0 else max(rows, room + room // 2)
+            self.store = enlarged(self.store, 1, room)
+            self.dirty = enlarged(self.dirty, 1, room)
+            self.changed = enlarged(self.changed, 1, room)
+        if self.layout.constant:
+            self.store[:, before:rows] = 1.0
+        for name, known in self._columns.items():
             if name not in columns:
-                if not self.columns.shape[1]:  # a networkx graph without edges names no attributes
-                    continue
-                known = ", ".join(columns) or "none"
-                owner = self._by_name[name][0].owner
-                raise SpecError(f"{owner} is missing; the view has {known}")
-            self.sync(name, columns[name], (None,))
-        self.dirty[:] = 1
-        self.changed[:] = np.arange(self.changed.shape[1], dtype=np.int32)
-        self.counts[:] = self.changed.shape[1]
+                listed = ", ".join(columns) or "none"
+                raise SpecError(f"{known.reader.owner} is missing; the view has {listed}")
+            self.sync(name, columns[name], (slice(before, rows),))
+        note_rows(before, rows, self.dirty, self.changed, self.counts)
 
     def sync(self, name: str, column: Column, touched: Sequence[Any]) -> None:
         """Compare the touched rows of an attribute (an entry None: all) and write what differs."""
-        found = self._by_name.get(name)
-        if found is None:  # not declared: the encoder does not read it
+        known = self._columns.get(name)
+        if known is None:  # not declared: the encoder does not read it
             return
-        reader, entry, group = found
-        dirty, changed = self._parts[group]
-        count = self.counts[group]
-        everything = any(rows is None for rows in touched)
-        if (
-            reader.plain
-            and isinstance(column, np.ndarray)
-            and (column.ndim == 1 and column.dtype in _COMPILED)
-        ):
-            out = self._plain_columns[name]
-            if everything:
-                count = sync_all(column, out, dirty, changed, count)
-            else:
-                for rows in touched:
-                    if isinstance(rows, int):
-                        count = sync_row(column, rows, out, dirty, changed, count)
-                    else:
-                        ids = _row_ids(rows, len(out))
-                        count = sync_block(
-                            column[ids].astype(np.float32)[:, None],
-                            ids,
-                            out[None],
-                            dirty,
-                            changed,
-                            count,
-                        )
-                    if count < 0:
-                        break
+        noted = (self.store, known.start, known.group, self.dirty, self.changed, self.counts)
+        if known.takes(column):
+            for rows in touched:
+                span = _span(rows, self.rows)
+                if span is not None:
+                    bad = sync_range(known.block, *span, *noted)
+                else:
+                    ids = _row_ids(rows, self.rows)
+                    bad = sync_rows(known.block[ids], ids, *noted)
+                if bad >= 0:
+                    break
         else:
-            if everything or not reader.per_row:
-                ids = np.arange(self.columns.shape[1])
-                block = reader.block(column)
+            reader = known.reader
+            if not reader.per_row or any(rows is None for rows in touched):
+                bad = sync_range(reader.block(column), 0, self.rows, *noted)
             else:
-                ids = np.unique(np.concatenate([_row_ids(t, len(column)) for t in touched]))
-                block = reader.rows(column, ids)
-            out = self.columns[entry.start : entry.stop]
-            count = sync_block(block, ids, out, dirty, changed, count)
-        if count < 0:
-            raise SpecError(f"{reader.owner}: row {-1 - count} is not a finite number")
-        self.counts[group] = count
+                ids = np.unique(np.concatenate([_row_ids(t, self.rows) for t in touched]))
+                bad = sync_rows(reader.rows(column, ids), ids, *noted)
+        if bad >= 0:
+            raise SpecError(f"{known.reader.owner}: row {bad} is not a finite number")
 
     def clear(self) -> None:
         """Forget which rows changed."""
         for group, count in enumerate(self.counts):
             self.dirty[group, self.changed[group, :count]] = 0
         self.counts[:] = 0
+
+
+class _Column:
+    """How one attribute gets into the matrix: from `start` on, its changes noted in a group."""
+
+    __slots__ = ("_source", "block", "group", "reader", "start")
+
+    def __init__(self, reader: AttributeReader, start: int, group: int) -> None:
+        self.reader = reader
+        self.start = start
+        self.group = group
+        self.block: Array = np.zeros((0, 0))
+        self._source: Any = None
+
+    def takes(self, column: Column) -> bool:
+        """Whether kernels can read the values as they are; if so, they are `block` (n, width)."""
+        if column is self._source:  # a problem writes to the same array again and again
+            return True
+        if not (self.reader.plain and isinstance(column, np.ndarray) and column.dtype in _COMPILED):
+            return False
+        width = self.reader.width
+        if column.shape[1:] != (width,) and not (column.ndim == 1 and width == 1):
+            return False
+        self._source, self.block = column, column.reshape(len(column), width)
+        return True
 
 
 class ViewFeatures:
@@ -158,7 +169,11 @@ class ViewFeatures:
         self._clock = 0
 
     def sync(self, view: GraphView) -> int:
-        """Bring the matrices up to date; :data:`SAME`, :data:`TOUCHED` or :data:`NEW`."""
+        """Bring the matrices up to date.
+
+        Returns:
+            :data:`SAME`, :data:`TOUCHED`, :data:`REWIRED` or :data:`NEW`.
+        """
         if view is not self._view:
             return self._read(view)
         clock = view.clock
@@ -169,16 +184,23 @@ class ViewFeatures:
             return self._read(view)
         touched: tuple[dict[str, list[Any]], dict[str, list[Any]]] = ({}, {})
         # as they are: merging them into sorted row sets costs more than encoding a small graph
+        found = TOUCHED
         for kind, name, rows in notes:
             if kind == STRUCTURE:
                 return self._read(view)
-            touched[kind].setdefault(name, []).append(rows)
+            if kind == WIRING:
+                found = REWIRED
+            else:
+                touched[kind].setdefault(name, []).append(rows)
+        if found == REWIRED:
+            self.nodes.extend(view.num_nodes, view.nodes)
+            self.edges.extend(view.num_edges, view.edge_attributes)
         for name, parts in touched[NODE].items():
             self.nodes.sync(name, view.nodes[name], parts)
         for name, parts in touched[EDGE].items():
             self.edges.sync(name, view.edge_attributes[name], parts)
         self._clock = clock
-        return TOUCHED
+        return found
 
     def clear(self) -> None:
         """Forget which rows changed."""
@@ -197,10 +219,10 @@ class ViewFeatures:
                 f"{arrows[self.layout.directed]} graphs"
             )
         self._view = None
-        self.nodes = TableFeatures(self.layout.nodes, self._node_readers, True, view.num_nodes)
-        self.edges = TableFeatures(self.layout.edges, self._edge_readers, False, view.num_edges)
-        self.nodes.fill(view.nodes)
-        self.edges.fill(view.edge_attributes)
+        self.nodes = TableFeatures(self.layout.nodes, self._node_readers, True)
+        self.edges = TableFeatures(self.layout.edges, self._edge_readers, False)
+        self.nodes.extend(view.num_nodes, view.nodes)
+        self.edges.extend(view.num_edges, view.edge_attributes)
         self._view = view
         self._clock = view.clock
         return NEW
@@ -212,6 +234,28 @@ def group_of_attributes(layout: TableLayout) -> dict[str, int]:
     for entry in layout:
         groups[entry.name] = 0 if entry.static else 1 + max(groups.values(), default=0)
     return groups
+
+
+def enlarged(array: Array, axis: int, room: int) -> Array:
+    """A copy with `room` along an axis, zeros behind what there was."""
+    shape = list(array.shape)
+    shape[axis] = room
+    larger = np.zeros(shape, dtype=array.dtype)
+    larger[tuple(slice(0, size) for size in array.shape)] = array
+    return larger
+
+
+def _span(rows: Any, total: int) -> tuple[int, int] | None:
+    """First row and one past the last, where rows stand together; None where they may not."""
+    if rows is None:
+        return 0, total
+    if isinstance(rows, int):
+        row = rows + total if rows < 0 else rows
+        return row, row + 1
+    if isinstance(rows, slice):
+        start, stop, step = rows.indices(total)
+        return (start, stop) if step == 1 else None
+    return None
 
 
 def _row_ids(rows: Any, total: int) -> Array:

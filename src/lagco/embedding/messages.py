@@ -3,6 +3,10 @@
 Messages run both ways over every edge. Over an undirected edge both use the same edge features; in
 a directed view a last feature says whether the message runs along the edge (0) or against it (1),
 so that direction is seen but no node is cut off from what it points to. A loop carries one message.
+
+Edge e of an undirected view has row e of the message features; in a directed view it has the rows
+2 e, along, and 2 e + 1, against. So edges that are added leave the rows of the others alone. Edges
+without attributes all look the same and share row 0 (and 1).
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit  # type: ignore[import-untyped, unused-ignore]
 
 from lagco.core.graph import GraphView
 from lagco.embedding.layout import ViewLayout
@@ -27,14 +32,12 @@ class Messages:
         first: int32 (n + 1,); messages ``first[i]:first[i + 1]`` go to node i.
         source: int32 (M,), ascending within a target.
         row: int32 (M,), row of the message features.
-        edge_rows: int64 (2, E), rows of message features that belong to each edge.
         num_rows: rows of message features.
     """
 
     first: Array
     source: Array
     row: Array
-    edge_rows: Array
     num_rows: int
 
     @property
@@ -53,44 +56,80 @@ def message_width(layout: ViewLayout) -> int:
     return layout.edges.width + int(layout.directed)
 
 
+def count_rows(edges: int, layout: ViewLayout) -> int:
+    """Rows of message features of a view with that many edges."""
+    return (1 if layout.edges.constant else edges) * (1 + int(layout.directed))
+
+
 def build_messages(view: GraphView, layout: ViewLayout) -> Messages:
     """Messages of `view`."""
-    tails, heads = view.edges
-    ids = np.arange(view.num_edges)
-    if layout.edges.constant:  # all edges look the same: one row per direction will do
-        along, against = np.zeros_like(ids), np.full_like(ids, int(layout.directed))
-        num_rows = 1 + int(layout.directed)
-    else:
-        along, against = ids, ids + view.num_edges * int(layout.directed)
-        num_rows = view.num_edges * (1 + int(layout.directed))
-    back = np.flatnonzero(tails != heads)
-    source = np.concatenate([tails, heads[back]])
-    target = np.concatenate([heads, tails[back]])
-    row = np.concatenate([along, against[back]])
-    order = np.lexsort((row, source, target))
+    edges = np.ascontiguousarray(view.edges)
     first = np.zeros(view.num_nodes + 1, dtype=np.int32)
-    np.cumsum(np.bincount(target, minlength=view.num_nodes), out=first[1:])
-    return Messages(
-        first,
-        source[order].astype(np.int32),
-        row[order].astype(np.int32),
-        np.stack([along, against]),
-        num_rows,
+    source = np.empty(2 * view.num_edges, dtype=np.int32)
+    row = np.empty(2 * view.num_edges, dtype=np.int32)
+    count = sort_messages(
+        edges, view.num_nodes, layout.directed, layout.edges.constant, first, source, row
     )
+    return Messages(first, source[:count], row[:count], count_rows(view.num_edges, layout))
+
+
+@njit(cache=True)
+def sort_messages(edges, n, directed, constant, first, source, row):  # type: ignore[no-untyped-def]
+    """Messages over edges (2, E) by target, source and edge, by counting: time n + E.
+
+    Args:
+        edges: (2, E)
+        n: number of nodes.
+        directed: whether the two directions of an edge have rows of their own.
+        constant: whether all edges share their rows.
+        first: (≥ n + 1,), `source` (≥ 2 E,) and `row` (≥ 2 E,), written; see :class:`Messages`.
+
+    Returns:
+        The number of messages.
+    """
+    count = 0
+    place = np.zeros(n + 1, dtype=np.int32)
+    for i in range(n + 1):
+        first[i] = 0
+    for e in range(edges.shape[1]):
+        tail, head = edges[0, e], edges[1, e]
+        place[tail + 1] += 1
+        first[head + 1] += 1
+        count += 1
+        if tail != head:
+            place[head + 1] += 1
+            first[tail + 1] += 1
+            count += 1
+    for i in range(n):
+        place[i + 1] += place[i]
+        first[i + 1] += first[i]
+    ends = np.empty((2, count), dtype=np.int32)  # by source
+    rows = np.empty(count, dtype=np.int32)
+    for e in range(edges.shape[1]):
+        for side in range(2 if edges[0, e] != edges[1, e] else 1):
+            u, v = edges[side, e], edges[1 - side, e]
+            at = place[u]
+            place[u] += 1
+            ends[0, at], ends[1, at] = u, v
+            along = 0 if constant else (2 * e if directed else e)
+            rows[at] = along + side if directed else along
+    for i in range(n):
+        place[i] = first[i]
+    for m in range(count):
+        at = place[ends[1, m]]
+        place[ends[1, m]] += 1
+        source[at] = ends[0, m]
+        row[at] = rows[m]
+    return count
 
 
 def message_features(columns: Array, layout: ViewLayout, num_rows: int) -> Array:
     """Features (num_rows, width) of the messages from the edge columns (d_e, E)."""
-    width = message_width(layout)
-    if layout.edges.constant:
-        features = np.ones((num_rows, width), dtype=np.float32)
-    else:
-        features = np.zeros((num_rows, width), dtype=np.float32)
-        count = columns.shape[1]
-        features[:count, : columns.shape[0]] = columns.T
+    features = np.ones((num_rows, message_width(layout)), dtype=np.float32)
+    sides = 1 + int(layout.directed)
+    for side in range(sides):
+        if not layout.edges.constant:
+            features[side::sides, : columns.shape[0]] = columns.T
         if layout.directed:
-            features[count:, : columns.shape[0]] = columns.T
-    if layout.directed:
-        features[: num_rows // 2, -1] = 0.0
-        features[num_rows // 2 :, -1] = 1.0
+            features[side::sides, -1] = side
     return features

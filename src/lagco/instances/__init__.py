@@ -1,8 +1,11 @@
 """Instances, data sets and their files."""
 
 from lagco.instances.dataset import DataSet, Entry
+from lagco.instances.formats import detect, read, read_solution, write, write_solution
 from lagco.instances.instance import Instance, References, SolverReference, SweepReference
-from lagco.instances.native import read_instance, write_instance
+from lagco.instances.native import write_instance
+
+read_instance = read
 
 __all__ = [
     "DataSet",
@@ -11,6 +14,11 @@ __all__ = [
     "References",
     "SolverReference",
     "SweepReference",
+    "detect",
+    "read",
     "read_instance",
+    "read_solution",
+    "write",
     "write_instance",
+    "write_solution",
 ]

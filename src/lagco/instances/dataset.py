@@ -11,8 +11,8 @@ from typing import Any
 
 from lagco.errors import InstanceError
 from lagco.files import canonical_json, readable_json, sha256, write_atomically
+from lagco.instances.formats import read
 from lagco.instances.instance import Instance
-from lagco.instances.native import read_instance
 
 FORMAT = "lagco-dataset"
 VERSION = 1
@@ -54,9 +54,15 @@ class DataSet:
     generation: Mapping[str, Any]
 
     @classmethod
-    def load(cls, folder: str | Path) -> DataSet:
-        """Read the manifest of the data set in `folder`; the instances are read when asked for."""
+    def load(cls, folder: str | Path, problem: str | None = None) -> DataSet:
+        """Read the manifest of the data set in `folder`; the instances are read when asked for.
+
+        An instance file, of any format that can be read, is a data set of one; `problem` says
+        what it shall serve where it could serve several.
+        """
         folder = Path(folder)
+        if folder.is_file():
+            return cls._of_file(folder, problem)
         path = folder / MANIFEST
         try:
             manifest = json.loads(path.read_bytes())
@@ -64,8 +70,6 @@ class DataSet:
             remedy = "is it complete? 'lagco generate' writes the manifest last"
             what = f"holds no {MANIFEST}; {remedy}" if folder.is_dir() else "no such folder"
             raise InstanceError(f"{folder}: {what}") from None
-        except NotADirectoryError:
-            raise InstanceError(f"{folder}: a data set is a folder, this is a file") from None
         except (OSError, ValueError, RecursionError) as error:
             raise InstanceError(f"{path}: damaged, not JSON ({error})") from error
         if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
@@ -88,6 +92,19 @@ class DataSet:
             if Path(entry.file).name != entry.file:
                 raise InstanceError(f"{path}: instance file {entry.file!r} is outside the folder")
         return cls(folder, problem, entries, generation)
+
+    @classmethod
+    def _of_file(cls, path: Path, problem: str | None) -> DataSet:
+        instance = read(path, problem)
+        entry = Entry(
+            file=path.name,
+            name=instance.name,
+            size=instance.size,
+            sha256=sha256(path.read_bytes()),
+            checksum=instance.checksum,
+            extents={},
+        )
+        return cls(path.parent, instance.problem, (entry,), dict(instance.origin))
 
     @classmethod
     def write(
@@ -142,7 +159,7 @@ class DataSet:
                 f"(sha256 {sha256(content)[:12]}…, listed {entry.sha256[:12]}…); "
                 "generate the data set again or restore the file"
             )
-        return read_instance(path)
+        return read(path, self.problem)
 
     def __iter__(self) -> Iterator[Instance]:
         return (self[index] for index in range(len(self)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -10,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lagco.core.env import ContinuousEnv
-from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum, Sum
+from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum
 from lagco.decoding import (
-    Dependence,
     FlatSpace,
     Metric,
     Neighbours,
@@ -22,13 +20,24 @@ from lagco.decoding import (
     plan_search,
 )
 from lagco.latent.components import State, Table
-from lagco.latent.kernels import MAX, MEAN, MIN, nearest_row, pool_rows, pool_weighted
-from lagco.latent.paths import PathReader
+from lagco.latent.kernels import (
+    EQUAL,
+    MAX,
+    MEAN,
+    MIN,
+    nearest_row,
+    pool_positions,
+    pool_rows,
+    write_summary,
+)
+from lagco.latent.layout import ActionLayout, PathPart
+from lagco.latent.observation import pooling_codes
 from lagco.latent.scale import Moments
+from lagco.latent.shape import ActionShape
+from lagco.latent.validity import LateValidity, RowValidity
 
 Array: TypeAlias = npt.NDArray[Any]
 
-_ROWS = {Mean: MEAN, Max: MAX, Min: MIN}
 _METRICS = {"cosine": 0, "inner": 1, "l2": 2}
 
 
@@ -37,44 +46,21 @@ class ActionSet:
 
     Args:
         tables: of the components other than paths, by name, in order.
-        columns: where each component's vector stands in an action's vector.
-        references: component to the component whose elements carry its objects.
-        different: component to the component that must choose another element.
-        order: names of all components as declared.
-        path: reader, name, component whose edges are the ends (None: any), and its view.
+        shape: of these tables.
+        layout: of all actions.
         state: what paths are read from.
-        mean, factor: the whole standardisation (d,).
-        projection: reduction of standardised vectors (d, r), None without one.
     """
 
     def __init__(
-        self,
-        tables: Mapping[str, Table],
-        columns: Mapping[str, slice],
-        references: Mapping[str, str],
-        different: Mapping[str, str],
-        order: Sequence[str],
-        path: tuple[PathReader, str, str | None, str] | None,
-        state: State,
-        mean: Array,
-        factor: Array,
-        projection: Array | None = None,
+        self, tables: Mapping[str, Table], shape: ActionShape, layout: ActionLayout, state: State
     ) -> None:
         self._tables = tables
-        self._columns = columns
-        self._references = references
-        self._different = different
-        self._order = order
-        self._path = path
+        self._shape = shape
+        self._layout = layout
         self._state = state
-        self._mean = mean
-        self._factor = factor
-        self._projection = projection
-        self._names = list(tables)
+        self._names = layout.names
+        self._path = layout.path
         self._rows: Array | None = None
-        if path is not None and path[2] is not None:  # the search wants the demand last
-            self._names.remove(path[2])
-            self._names.append(path[2])
         self._space: FlatSpace | ProductSpace | PathSpace | None = None
 
     # -- the space that is searched
@@ -87,45 +73,36 @@ class ActionSet:
         return self._space
 
     def _product(self) -> ProductSpace:
-        position = {name: c for c, name in enumerate(self._names)}
-        depends = {}
-        for child, parent in self._references.items():
-            offsets = self._tables[child].offsets
-            assert offsets is not None
-            depends[position[child]] = Dependence(position[parent], offsets, np.arange(offsets[-1]))
-        tables = [self._tables[name].vectors for name in self._names]
-        if self._projection is None:
-            pooling: Any = "concat"
-        else:
-            pooling = "sum"
-            tables = [
-                table @ self._projection[self._columns[name]]
-                for name, table in zip(self._names, tables, strict=True)
-            ]
-        if not depends and not self._different and len(tables) == 1:
-            return ProductSpace(tables)
-        return ProductSpace(
-            tables,
-            depends=depends,
-            different=[(position[a], position[b]) for a, b in self._different.items()],
-            ids=[self._tables[name].values for name in self._names],
-            pooling=pooling,
-        )
+        vectors = [self._tables[name].vectors for name in self._names]
+        projection = self._layout.projection
+        if projection is None:
+            return self._shape.space(vectors, "concat")
+        columns = self._layout.columns
+        projected = [
+            table @ projection[columns[name]]
+            for name, table in zip(self._names, vectors, strict=True)
+        ]
+        return self._shape.space(projected, "sum")
 
-    def _paths(self, path: tuple[PathReader, str, str | None, str]) -> FlatSpace | PathSpace:
-        reader, name, ends, ends_view = path
-        if self._references or self._different:
+    def _demands(self, path: PathPart) -> tuple[Table | None, Any]:
+        """The table of the edges that paths join, and the view of these; None for any nodes."""
+        if path.ends is None:
+            return None, None
+        return self._tables[path.ends], self._state.views[path.ends_view]
+
+    def _paths(self, path: PathPart) -> FlatSpace | PathSpace:
+        reader, layout = path.reader, self._layout
+        if layout.references or layout.different:
             raise NotImplementedError(
                 "a path beside components with reference= or different_from= is not supported; "
                 "declare such conditions in is_valid_action()"
             )
-        demands = None if ends is None else self._tables[ends]
-        view = None if ends is None else self._state.views[ends_view]
+        demands, view = self._demands(path)
         paths = reader.paths(self._state, demands, view)
-        mean, factor = self._mean[self._columns[name]], self._factor[self._columns[name]]
-        leading = [self._tables[n].vectors for n in self._names if n != ends]
+        mean, factor = layout.scales[path.name]
+        leading = [self._tables[n].vectors for n in self._names if n != path.ends]
         demand_vectors = None if demands is None else demands.vectors
-        if reader.pooling is None and self._projection is None:
+        if reader.pooling is None and layout.projection is None:
             tables = reader.tables(self._state, paths, mean, factor)
             return PathSpace(paths, tables, demand_vectors, leading)
         nodes = paths.nodes
@@ -147,23 +124,15 @@ class ActionSet:
             path_vectors = reader.pooled(self._state, nodes_of, mean, factor)
         parts = [self._tables[n].vectors[rows[:, c]] for c, n in enumerate(self._names)]
         vectors = np.concatenate([*parts, path_vectors], axis=1)
-        if self._projection is not None:
-            vectors = vectors @ self._projection[self._internal_columns()]
+        if layout.projection is not None:
+            vectors = vectors @ layout.projection[layout.searched]
         return FlatSpace(vectors.astype(np.float32))
 
-    def _internal_columns(self) -> Array:
-        """Columns of an action's vector in the order in which the search concatenates them."""
-        names = self._names + ([self._path[1]] if self._path is not None else [])
-        return np.concatenate(
-            [np.arange(self._columns[n].start, self._columns[n].stop) for n in names]
-        )
-
-    def _internal_query(self, query: Array) -> Array:
-        if self._projection is not None:
+    def _searched(self, query: Array) -> Array:
+        """A query as the search wants it."""
+        if self._path is None or self._layout.projection is not None:
             return query
-        if self._path is None:
-            return query
-        query = query[self._internal_columns()]
+        query = query[self._layout.searched]
         space = self.space
         if isinstance(space, PathSpace):
             extra = space.width - len(query)
@@ -178,15 +147,17 @@ class ActionSet:
     @property
     def size(self) -> int:
         """Number of declared actions; paths, and several exclusions at once, are listed for it."""
+        if self._single:
+            return len(self._tables[self._names[0]].values)
         space = self.space
-        if isinstance(space, PathSpace) or len(self._different) > 1:
+        if isinstance(space, PathSpace) or len(self._layout.different) > 1:
             return len(space.list())
-        excluded = 0
-        for a, b in self._different.items():
-            first, second = self._tables[a].values, self._tables[b].values
-            common = len(np.intersect1d(first, second))
-            excluded = common * (space.size // max(len(first) * len(second), 1))
-        return space.size - excluded
+        return space.size - self._shape.excluded
+
+    @property
+    def _single(self) -> bool:
+        """Whether an action is just a node, an edge or an option."""
+        return self._path is None and len(self._names) == 1
 
     def plan(self, metric: Metric = "cosine") -> Plan:
         """How nearest actions are searched for, and why."""
@@ -199,41 +170,49 @@ class ActionSet:
 
         ``indices`` of the result are rows for :meth:`parts`.
         """
-        if k == 1 and len(self._order) == 1 and self._path is None and self._projection is None:
-            (table,) = self._tables.values()
-            row, score = nearest_row(table.vectors, query, _METRICS[metric])
+        layout = self._layout
+        if k == 1 and self._single and layout.projection is None:
+            vectors = self._tables[self._names[0]].vectors
+            row, score = nearest_row(vectors, query, _METRICS[metric])
             found = Neighbours(np.array([[row]]), np.array([score]))
-            if row >= 0 and (env is None or _LateValidity(self, env)(found.indices)[0]):
+            if row >= 0 and (env is None or LateValidity(self, env)(found.indices)[0]):
                 return found
         valid = None
         if env is not None:
-            by_rows = self._path is None and not self._references and len(self._names) > 1
-            valid = (_RowValidity if by_rows else _LateValidity)(self, env)
-        return self.space.nearest(self._internal_query(query), k, metric, valid)
+            by_rows = self._path is None and not layout.references and len(self._names) > 1
+            valid = (RowValidity if by_rows else LateValidity)(self, env)
+        return self.space.nearest(self._searched(query), k, metric, valid)
 
     def parts(self, rows: Array) -> Array:
         """Values of the components, as declared, of search rows: (k, m)."""
         if self._rows is not None:
             rows = self._rows[rows[:, 0]]
-        columns: dict[str, Array] = {}
-        for c, name in enumerate(self._names):
-            columns[name] = self._tables[name].values[rows[:, c]][:, None]
-        if self._path is not None:
-            columns[self._path[1]] = rows[:, len(self._names) :]
-        if len(columns) == 1:
-            return columns[self._order[0]]
-        return np.concatenate([columns[name] for name in self._order], axis=1)
+        names = self._names
+        if self._single:
+            return self._tables[names[0]].values[rows]
+        parts = np.empty_like(rows)
+        at = 0
+        for place in self._layout.order:
+            if place == len(names):
+                stop = at + rows.shape[1] - place
+                parts[:, at:stop] = rows[:, place:]
+                at = stop
+            else:
+                parts[:, at] = self._tables[names[place]].values[rows[:, place]]
+                at += 1
+        return parts
 
     def vectors(self, rows: Array) -> Array:
         """Vectors (k, d) of search rows, columns as declared; padded or cut to the slots."""
         found = self.space.vectors(rows)
-        if self._projection is not None or self._path is None:
+        layout = self._layout
+        if layout.projection is not None or self._path is None:
             return found
-        width = len(self._mean)
+        width = layout.width
         if isinstance(self.space, PathSpace):
             found = np.pad(found, ((0, 0), (0, max(0, width - found.shape[1]))))[:, :width]
         vectors = np.empty((len(found), width))
-        vectors[:, self._internal_columns()] = found
+        vectors[:, layout.searched] = found
         return vectors
 
     def list(self, cap: int = 2_000_000) -> Array:
@@ -246,157 +225,89 @@ class ActionSet:
 
     # -- summaries
 
-    def pooled(self) -> tuple[dict[str, Array], float]:
-        """Per component (4, d): mean, max, min and sum; and the number of actions.
+    def _pooled(self) -> tuple[Array, float]:
+        """Mean, max, min and sum over the set (4, d), and the number of actions.
 
         Elements count as often as actions contain them: a target as often as it has objects, a node
         as often as there are other nodes to go with it. Paths count by the nodes they may visit.
         """
-        weights = self._weights()
-        found: dict[str, Array] = {}
+        layout = self._layout
+        found = np.empty((4, layout.width), dtype=np.float32)
+        weights = self._shape.weights
         for name, table in self._tables.items():
-            out = np.empty((4, table.vectors.shape[1]), dtype=np.float32)
-            weight = weights.get(name)
-            if weight is None:
-                pool_rows(table.vectors, out)
-            else:
-                pool_weighted(table.vectors, weight, out)
-            found[name] = out
-        if self._path is None:
-            total = float(self.size)
-        else:
-            total = math.prod(float(len(table.values)) for table in self._tables.values())
-            reader, name, ends, ends_view = self._path
-            demands = None if ends is None else self._tables[ends]
-            view = None if ends is None else self._state.views[ends_view]
-            counts = reader.counts(self._state, demands, view)
-            found[name] = self._pooled_paths(reader, name, counts)
-            total *= max(counts.sum() / max(len(demands.values), 1), 1.0) if demands else 1.0
+            weight = weights.get(name, EQUAL)
+            pool_rows(table.vectors, weight, layout.columns[name].start, found)
+        path = self._path
+        if path is None:
+            return found, float(self.size)
+        demands, view = self._demands(path)
+        counts = path.reader.counts(self._state, demands, view)
+        self._pool_paths(path, counts, found)
+        total = self._shape.choices
+        if demands is not None:
+            total *= max(counts.sum() / max(len(demands.values), 1), 1.0)
         return found, total
 
-    def _pooled_paths(self, reader: PathReader, name: str, counts: Array) -> Array:
-        mean, factor = self._mean[self._columns[name]], self._factor[self._columns[name]]
+    def _pool_paths(self, path: PathPart, counts: Array, out: Array) -> None:
+        reader, columns = path.reader, self._layout.columns[path.name]
+        mean, factor = self._layout.scales[path.name]
         z = self._state.embeddings[reader.view]
-        if reader.pooling is not None:  # the nodes themselves stand for what they are pooled to
-            out = np.zeros((4, reader.width), dtype=np.float32)
-            if reader.width == z.shape[1]:
-                rows = ((z - mean) * factor).astype(np.float32)
-                pool_weighted(rows, counts.sum(axis=0), out)
-            return out
-        slot = z.shape[1]
-        out = np.empty((4, reader.width), dtype=np.float32)
-        for t in range(reader.positions):
-            at = slice(t * slot, (t + 1) * slot)
-            part = np.empty((4, slot), dtype=np.float32)
-            pool_weighted(((z - mean[at]) * factor[at]).astype(np.float32), counts[t], part)
-            out[:, at] = part
-        return out
+        if reader.pooling is None:
+            pool_positions(z, counts, mean, factor, columns.start, out)
+        elif reader.width == z.shape[1]:  # nodes themselves stand for what they are pooled to
+            rows = ((z - mean) * factor).astype(np.float32)
+            pool_rows(rows, counts.sum(axis=0), columns.start, out)
+        else:
+            out[:, columns] = 0.0
 
     def summary(
         self,
-        poolings: Sequence[AnyPooling] = (Mean, Max, Min, RootSum),
+        poolings: Sequence[AnyPooling] | Array = (Mean, Max, Min, RootSum),
         out: Array | None = None,
     ) -> Array:
-        """Poolings over the vectors of all declared actions: (len(poolings) · d,)."""
-        if len(self._tables) == 1 and self._path is None:  # by far the most frequent case
-            (table,) = self._tables.values()
-            rows = np.empty((4, table.vectors.shape[1]), dtype=np.float32)
-            pool_rows(table.vectors, rows)
-            size = float(len(table.values))
-        else:
-            found, size = self.pooled()
-            rows = np.zeros((4, len(self._mean)), dtype=np.float32)
-            for name, pooled in found.items():
-                rows[:, self._columns[name]] = pooled
-        if self._projection is not None:
-            rows = self._project(rows)
-        width = rows.shape[1]
+        """Poolings over the vectors of all declared actions: (len(poolings) · d,).
+
+        Args:
+            poolings: these, or their codes from :func:`pooling_codes`.
+            out: where to write them.
+        """
+        codes = poolings if isinstance(poolings, np.ndarray) else pooling_codes(poolings)
+        found, size = self._pooled()
+        if self._layout.projection is not None:
+            found = self._project(found, self._layout.projection)
         if out is None:
-            out = np.empty(len(poolings) * width, dtype=np.float32)
-        for place, pooling in enumerate(poolings):
-            at = out[place * width : (place + 1) * width]
-            if pooling is Sum:
-                np.multiply(rows[MEAN], np.float32(size), out=at)
-            elif pooling is RootSum:
-                np.multiply(rows[MEAN], np.float32(math.sqrt(size)), out=at)
-            else:
-                at[:] = rows[_ROWS[pooling]]  # type: ignore[index]
+            out = np.empty(len(poolings) * found.shape[1], dtype=np.float32)
+        write_summary(found, codes, size, out)
         return out
 
-    def _project(self, rows: Array) -> Array:
+    @staticmethod
+    def _project(rows: Array, projection: Array) -> Array:
         """Mean of the reduced vectors, and bounds on their range (intervals do not reduce)."""
-        assert self._projection is not None
-        up, down = np.maximum(self._projection, 0.0), np.minimum(self._projection, 0.0)
-        projected = np.empty((3, self._projection.shape[1]), dtype=np.float32)
-        projected[MEAN] = rows[MEAN] @ self._projection
+        up, down = np.maximum(projection, 0.0), np.minimum(projection, 0.0)
+        projected = np.empty((3, projection.shape[1]), dtype=np.float32)
+        projected[MEAN] = rows[MEAN] @ projection
         projected[MAX] = rows[MAX] @ up + rows[MIN] @ down
         projected[MIN] = rows[MIN] @ up + rows[MAX] @ down
         return projected
 
     def add_to(self, moments: Moments) -> None:
         """Add the (not standardised) vectors of this set to running statistics."""
-        weights = self._weights()
+        weights, columns = self._shape.weights, self._layout.columns
         for name, table in self._tables.items():
-            moments.add(self._columns[name], table.vectors, weights.get(name))
-        if self._path is not None:
-            reader, name, ends, ends_view = self._path
-            demands = None if ends is None else self._tables[ends]
-            view = None if ends is None else self._state.views[ends_view]
-            counts = reader.counts(self._state, demands, view)
-            z = self._state.embeddings[reader.view]
-            start, slot = self._columns[name].start, z.shape[1]
-            if reader.pooling is not None:
-                paths = reader.paths(self._state, demands, view)
-                rows = PathSpace(paths, np.zeros((paths.nodes, 1))).list()[:, -paths.positions :]
-                blank = np.zeros(reader.width, np.float32)
-                vectors = reader.pooled(self._state, rows, blank, blank + 1)
-                moments.add(self._columns[name], vectors)
-                return
-            for t in range(reader.positions):
-                moments.add(slice(start + t * slot, start + (t + 1) * slot), z, counts[t])
-
-    def _weights(self) -> dict[str, Array]:
-        """How many actions contain each element, where that is not the same for all."""
-        weights: dict[str, Array] = {}
-        for child, parent in self._references.items():
-            offsets = self._tables[child].offsets
-            assert offsets is not None
-            count = np.diff(offsets).astype(np.float64)
-            weights[parent] = weights.get(parent, 1.0) * count
-        for a, b in self._different.items():
-            first, second = self._tables[a].values, self._tables[b].values
-            common_a = np.isin(first, second)
-            common_b = np.isin(second, first)
-            weights[a] = weights.get(a, 1.0) * (len(second) - common_a).astype(np.float64)
-            weights[b] = weights.get(b, 1.0) * (len(first) - common_b).astype(np.float64)
-        return weights
-
-
-class _LateValidity:
-    """Asks the environment about search rows."""
-
-    def __init__(self, actions: ActionSet, env: ContinuousEnv) -> None:
-        self._actions = actions
-        self._env = env
-
-    def __call__(self, rows: Array) -> npt.NDArray[np.bool_]:
-        raw = self._env.actions_from_parts(self._actions.parts(rows))
-        return np.asarray(self._env.are_valid_actions(raw), dtype=bool)
-
-
-class _RowValidity(_LateValidity):
-    """Answers for all choices of the last component at once, too."""
-
-    def rows(self, prefixes: Array) -> npt.NDArray[np.bool_]:
-        """Validity of every choice of the last component, for prefixes (r, m - 1): (r, n_m)."""
-        space = self._actions.space
-        assert isinstance(space, ProductSpace)
-        last = space.shape[-1]
-        rows = np.concatenate(
-            [
-                np.repeat(prefixes, last, axis=0),
-                np.tile(np.arange(last), len(prefixes))[:, None],
-            ],
-            axis=1,
-        )
-        return self(rows).reshape(len(prefixes), last)
+            moments.add(columns[name], table.vectors, weights.get(name))
+        path = self._path
+        if path is None:
+            return
+        reader = path.reader
+        demands, view = self._demands(path)
+        if reader.pooling is not None:
+            paths = reader.paths(self._state, demands, view)
+            rows = PathSpace(paths, np.zeros((paths.nodes, 1))).list()[:, -paths.positions :]
+            blank = np.zeros(reader.width, np.float32)
+            moments.add(columns[path.name], reader.pooled(self._state, rows, blank, blank + 1))
+            return
+        counts = reader.counts(self._state, demands, view)
+        z = self._state.embeddings[reader.view]
+        for t in range(reader.positions):
+            start = columns[path.name].start + t * z.shape[1]
+            moments.add(slice(start, start + z.shape[1]), z, counts[t])

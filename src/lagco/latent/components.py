@@ -22,11 +22,12 @@ from lagco.embedding.reduction import Reduction, fit_reduction
 from lagco.embedding.text import embed_texts
 from lagco.errors import SpecError
 from lagco.latent.kernels import edge_vectors, node_vectors
+from lagco.latent.selection import Selection, Watch
 
 Array: TypeAlias = npt.NDArray[Any]
 
 
-@dataclass
+@dataclass(slots=True)
 class State:
     """What readers read: views, embeddings per view (n, p), and the embedder's features."""
 
@@ -35,14 +36,15 @@ class State:
     embedder: Embedder
 
 
-@dataclass
+@dataclass(slots=True)
 class Table:
     """What one component offers in a state.
 
     Attributes:
-        values: (k,) what the rows stand for: node or edge index, option, position in a list.
+        values: (k,) what the rows stand for: node or edge index, option, position in a list. The
+            same array as in the state before where it may be.
         vectors: (k, d) float32.
-        offsets: for objects of another component's elements: element e of that one admits the rows
+        offsets: likewise; for objects of another component's elements: element e of that one admits the rows
             offsets[e] … offsets[e + 1].
     """
 
@@ -66,16 +68,17 @@ class NodeReader:
 
     def __init__(self, component: Node, layout: ViewLayout, embedding_width: int) -> None:
         self._view = component.graph or ""
-        self._spec = component.spec
+        self._select = Selection(component.spec)
         self._columns = np.array(layout.nodes.columns(tuple(component.attributes)), dtype=np.int64)
         self.width = embedding_width + len(self._columns)
 
     def read(self, state: State, mean: Array, scale: Array, parent: Table | None) -> Table:
         """See :class:`Reader`."""
-        elements = state.views[self._view].select_nodes(self._spec)
-        z = state.embeddings[self._view]
-        features = state.embedder.features(self._view).nodes
-        return Table(elements, node_vectors(z, features, self._columns, elements, mean, scale))
+        elements = self._select(state.views[self._view])
+        vectors = np.empty((len(elements), self.width), dtype=np.float32)
+        z, features = state.embeddings[self._view], state.embedder.node_store(self._view)
+        node_vectors(z, features, self._columns, elements, mean, scale, vectors)
+        return Table(elements, vectors)
 
 
 class EdgeReader:
@@ -83,7 +86,7 @@ class EdgeReader:
 
     def __init__(self, component: Edge, layout: ViewLayout, embedding_width: int) -> None:
         self._view = component.graph or ""
-        self._spec = component.spec
+        self._select = Selection(component.spec, edges=True)
         self._columns = np.array(layout.edges.columns(tuple(component.attributes)), dtype=np.int64)
         self._pooling = None if component.pooling is Concat else component.pooling
         ends = 2 * embedding_width
@@ -94,16 +97,16 @@ class EdgeReader:
     def read(self, state: State, mean: Array, scale: Array, parent: Table | None) -> Table:
         """See :class:`Reader`."""
         view = state.views[self._view]
-        elements = view.select_edges(self._spec)
-        z = state.embeddings[self._view]
-        features = state.embedder.features(self._view).edges
+        elements = self._select(view)
+        z, features = state.embeddings[self._view], state.embedder.edge_store(self._view)
         if self._pooling is None:
-            vectors = edge_vectors(z, view.edges, features, self._columns, elements, mean, scale)
+            vectors = np.empty((len(elements), self.width), dtype=np.float32)
+            edge_vectors(z, view.edges, features, self._columns, elements, mean, scale, vectors)
         else:
             ends = view.edges[:, elements]
             pooled = [np.ravel(self._pooling(z[pair])) for pair in ends.T]
             rows = np.array(pooled, dtype=np.float32).reshape(len(elements), -1)
-            rows = np.concatenate([rows, features[elements][:, self._columns]], axis=1)
+            rows = np.concatenate([rows, features[self._columns][:, elements].T], axis=1)
             vectors = ((rows - mean) * scale).astype(np.float32)
         return Table(elements, vectors)
 
@@ -224,14 +227,14 @@ class OptionReader:
 
     def __init__(self, component: Object, vectors: ObjectVectors) -> None:
         assert component.choices is not None
-        rows = vectors.rows([_hashable(choice) for choice in component.choices])
-        self._vectors = vectors.table[rows]
-        self._values = np.arange(len(rows))
+        self._rows = vectors.rows([_hashable(choice) for choice in component.choices])
+        self._values = np.arange(len(self._rows))
+        self._vectors = _Standardised(vectors)
         self.width = vectors.width
 
     def read(self, state: State, mean: Array, scale: Array, parent: Table | None) -> Table:
         """See :class:`Reader`."""
-        return Table(self._values, ((self._vectors - mean) * scale).astype(np.float32))
+        return Table(self._values, self._vectors.of(self._rows, mean, scale))
 
 
 class AttachedReader:
@@ -245,38 +248,58 @@ class AttachedReader:
         self._key = component.key or ""
         self._view = parent.graph or ""
         self._on_edges = isinstance(parent, Edge)
-        self._vectors = vectors
-        self._seen: tuple[GraphView, int] | None = None
+        self._watch = Watch((self._key,), edges=self._on_edges)
+        self._objects = vectors
+        self._vectors = _Standardised(vectors)
         self._lists: tuple[Array, Array, Array] = (np.zeros(1, np.int64),) * 3
+        self._parents: Array | None = None
+        self._table = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64))
         self.width = vectors.width
 
     def read(self, state: State, mean: Array, scale: Array, parent: Table | None) -> Table:
         """See :class:`Reader`."""
         assert parent is not None
-        first, rows, positions = self._listed(state.views[self._view])
+        view = state.views[self._view]
+        changed = self._watch.changed(view)
+        if changed:
+            self._read_lists(view)
         elements = parent.values
-        counts = first[elements + 1] - first[elements]
-        offsets = np.zeros(len(elements) + 1, dtype=np.int64)
-        np.cumsum(counts, out=offsets[1:])
-        # slots of the chosen elements, one after the other
-        slots = np.repeat(first[elements] - offsets[:-1], counts) + np.arange(offsets[-1])
-        vectors = ((self._vectors.table[rows[slots]] - mean) * scale).astype(np.float32)
-        return Table(positions[slots], vectors, offsets)
+        if changed or elements is not self._parents:
+            first, rows, positions = self._lists
+            counts = first[elements + 1] - first[elements]
+            offsets = np.zeros(len(elements) + 1, dtype=np.int64)
+            np.cumsum(counts, out=offsets[1:])
+            # slots of the chosen elements, one after the other
+            slots = np.repeat(first[elements] - offsets[:-1], counts) + np.arange(offsets[-1])
+            self._parents = elements
+            self._table = positions[slots], rows[slots], offsets
+        positions, rows, offsets = self._table
+        return Table(positions, self._vectors.of(rows, mean, scale), offsets)
 
-    def _listed(self, view: GraphView) -> tuple[Array, Array, Array]:
+    def _read_lists(self, view: GraphView) -> None:
         """All lists: first slot of each element, and per slot its object and its position."""
-        if self._seen is not None and self._seen[0] is view:
-            changes = view.changes_since(self._seen[1])
-            touched = changes.edges if self._on_edges else changes.nodes
-            if not changes.structure and self._key not in touched:
-                return self._lists
-        self._seen = (view, view.clock)
         columns = view.edge_attributes if self._on_edges else view.nodes
         lengths, objects, positions = listed_objects(columns[self._key])
         first = np.zeros(len(lengths) + 1, dtype=np.int64)
         np.cumsum(lengths, out=first[1:])
-        self._lists = first, self._vectors.rows(objects), positions
-        return self._lists
+        self._lists = first, self._objects.rows(objects), positions
+
+
+class _Standardised:
+    """Standardised vectors of objects, the same array as long as the objects are the same."""
+
+    def __init__(self, objects: ObjectVectors) -> None:
+        self._objects = objects
+        self._known: tuple[Array | None, ...] = (None, None, None)
+        self._found: Array = np.zeros((0, objects.width), np.float32)
+
+    def of(self, rows: Array, mean: Array, scale: Array) -> Array:
+        """Vectors (k, d) of the objects in these rows of their table."""
+        known = self._known
+        if not (rows is known[0] and mean is known[1] and scale is known[2]):
+            self._known = rows, mean, scale
+            self._found = ((self._objects.table[rows] - mean) * scale).astype(np.float32)
+        return self._found
 
 
 def listed_objects(column: Any) -> tuple[Array, list[Hashable], Array]:
@@ -286,9 +309,9 @@ def listed_objects(column: Any) -> tuple[Array, list[Hashable], Array]:
         positions = np.nonzero(there)[1]
         return there.sum(axis=1), column[there].tolist(), positions
     lengths = np.array([len(objects) for objects in column], dtype=np.int64)
-    objects = [_hashable(o) for listed in column for o in listed]
-    counted = [np.arange(length) for length in lengths]
-    return lengths, objects, np.concatenate([np.zeros(0, np.int64), *counted])
+    objects = [o if type(o) is int else _hashable(o) for listed in column for o in listed]
+    positions = np.arange(len(objects)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return lengths, objects, positions
 
 
 def _hashable(value: Any) -> Hashable:

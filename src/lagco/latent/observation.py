@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,14 +13,23 @@ from lagco.core.graph import GraphView
 from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum, Sum
 from lagco.core.spec import Graph
 from lagco.errors import SpecError
-from lagco.latent.kernels import MAX, MEAN, MIN, SUM, pool_chosen, pool_rows
+from lagco.latent.kernels import MAX, MEAN, MIN, ROOT_SUM, SUM, write_pooled
+from lagco.latent.selection import Selection
 
 Array: TypeAlias = npt.NDArray[Any]
 Views: TypeAlias = Mapping[str, GraphView]
 Embeddings: TypeAlias = Mapping[str, Array]
 
-#: poolings that one compiled pass gives, and their row in it
-COMPILED: dict[AnyPooling, int] = {Mean: MEAN, Max: MAX, Min: MIN, Sum: SUM, RootSum: SUM}
+#: writes one part of an observation to its place
+Writer: TypeAlias = "Callable[[Views, Embeddings, Array], None]"
+
+#: poolings that are compiled, all in one pass
+COMPILED: dict[AnyPooling, int] = {Mean: MEAN, Max: MAX, Min: MIN, Sum: SUM, RootSum: ROOT_SUM}
+
+
+def pooling_codes(poolings: Sequence[AnyPooling]) -> Array:
+    """Poolings as the compiled loops know them, -1 for those they do not."""
+    return np.array([COMPILED.get(pooling, -1) for pooling in poolings], dtype=np.int64)
 
 
 class ObservationMap:
@@ -39,82 +48,72 @@ class ObservationMap:
     """
 
     def __init__(self, declaration: Declaration, embedding_width: int) -> None:
-        self._parts: list[Callable[[Views, Embeddings, Array], None]] = []
+        self._parts: list[tuple[Writer, int, int]] = []
+        self._single: list[tuple[Callable[[Any], Any], str, int, str]] = []
         self.slices: dict[str, slice] = {}
         self.width = 0
         for name, part in declaration.observation.items():
+            start, view = self.width, part.graph or ""
             if isinstance(part, Graph):
                 write, width = _pooled(name, part, embedding_width)
+                self._parts.append((write, start, start + width))
+            elif part.size == 1:  # most functions: a number, written as such
+                width = 1
+                self._single.append((part.function, view, start, name))
             else:
-                write, width = _computed(name, part.function, part.graph or "", part.size)
-            self.slices[name] = slice(self.width, self.width + width)
-            self._parts.append(write)
+                write, width = _computed(name, part.function, view), part.size
+                self._parts.append((write, start, start + width))
             self.width += width
-        self._ends = [(s.start, s.stop) for s in self.slices.values()]
+            self.slices[name] = slice(start, self.width)
 
     def __call__(self, views: Views, embeddings: Embeddings, out: Array | None = None) -> Array:
         """The observation of a state: float32 (width,), written to `out` where given."""
         observation = np.empty(self.width, dtype=np.float32) if out is None else out
-        for write, (start, stop) in zip(self._parts, self._ends, strict=True):
+        for write, start, stop in self._parts:
             write(views, embeddings, observation[start:stop])
+        for function, view, at, name in self._single:
+            value = function(views[view])
+            observation[at] = value if isinstance(value, float) else _fitting(name, value, 1)[0]
         return observation
 
 
-def _pooled(
-    name: str, part: Graph, embedding_width: int
-) -> tuple[Callable[[Views, Embeddings, Array], None], int]:
+def _pooled(name: str, part: Graph, embedding_width: int) -> tuple[Writer, int]:
     view = part.graph or ""
-    spec = part.spec
-    rows: list[tuple[int, bool, AnyPooling | None, int]] = []
-    width = 0
-    for pooling in part.poolings:
-        row = COMPILED.get(pooling)
-        if row is None:
-            size = _width_of(name, pooling, embedding_width)
-            rows.append((-1, False, pooling, size))
-        else:
-            size = embedding_width
-            rows.append((row, pooling is RootSum, None, size))
-        width += size
-    pooled = np.empty((4, embedding_width), dtype=np.float32)
+    select = Selection(part.spec) if part.spec else None
+    codes = pooling_codes(part.poolings)
 
     def write(views: Views, embeddings: Embeddings, out: Array) -> None:
-        z = embeddings[view]
-        if spec:
-            chosen = views[view].select_nodes(spec)
-            count = len(chosen)
-            pool_chosen(z, chosen, pooled)
-        else:
-            chosen = None
-            count = len(z)
-            pool_rows(z, pooled)
-        at = 0
-        for row, rooted, own, size in rows:
-            if own is not None:
-                out[at : at + size] = np.ravel(own(z if chosen is None else z[chosen]))
-            elif rooted:
-                np.divide(pooled[row], np.float32(max(count, 1) ** 0.5), out=out[at : at + size])
-            else:
-                out[at : at + size] = pooled[row]
-            at += size
+        rows = embeddings[view]
+        write_pooled(rows if select is None else rows[select(views[view])], codes, out)
 
-    return write, width
+    if (codes >= 0).all():
+        return write, len(codes) * embedding_width
+    poolings = part.poolings
+    sizes = [_width_of(name, pooling, embedding_width) for pooling in poolings]
+
+    def write_any(views: Views, embeddings: Embeddings, out: Array) -> None:
+        rows = embeddings[view]
+        rows = rows if select is None else rows[select(views[view])]
+        out[:] = np.concatenate([np.ravel(pooling(rows)) for pooling in poolings])
+
+    return write_any, sum(sizes)
 
 
-def _computed(
-    name: str, function: Callable[[Any], Any], view: str, size: int
-) -> tuple[Callable[[Views, Embeddings, Array], None], int]:
+def _computed(name: str, function: Callable[[Any], Any], view: str) -> Writer:
     def write(views: Views, embeddings: Embeddings, out: Array) -> None:
-        value = function(views[view])
-        try:
-            out[:] = value
-        except ValueError:
-            raise SpecError(
-                f"_observation_type[{name!r}] returned {np.shape(value)} numbers, its size= "
-                f"declares {size}"
-            ) from None
+        out[:] = _fitting(name, function(views[view]), len(out))
 
-    return write, size
+    return write
+
+
+def _fitting(name: str, value: Any, size: int) -> Array:
+    try:
+        return np.broadcast_to(value, size)
+    except ValueError:
+        raise SpecError(
+            f"_observation_type[{name!r}] returned {np.shape(value)} numbers, its size= "
+            f"declares {size}"
+        ) from None
 
 
 def _width_of(name: str, pooling: AnyPooling, embedding_width: int) -> int:

@@ -13,7 +13,8 @@ from lagco.core.spec import Path
 from lagco.decoding import PathSet
 from lagco.errors import SpecError
 from lagco.latent.components import State, Table
-from lagco.latent.kernels import admissible_counts, hop_distances
+from lagco.latent.kernels import admissible_counts, hop_distances, position_vectors
+from lagco.latent.selection import Selection, Watch
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -42,7 +43,9 @@ class PathReader:
         self.width = positions * embedding_width
         if self.pooling is not None:
             self.width = np.size(self.pooling(np.zeros((2, embedding_width), np.float32)))
-        self._key: tuple[Any, ...] | None = None
+        self._select = Selection(component.spec)
+        self._watches = (Watch(ends=True), Watch(edges=True, ends=True))
+        self._known: tuple[Any, ...] = ()
         self._found: tuple[PathSet, Array] | None = None
 
     def paths(self, state: State, demands: Table | None, view: GraphView | None) -> PathSet:
@@ -57,15 +60,18 @@ class PathReader:
         self, state: State, demands: Table | None, view: GraphView | None
     ) -> tuple[PathSet, Array]:
         network = state.views[self.view]
-        ends = None if demands is None or view is None else view.edges[:, demands.values]
-        allowed = network.select_nodes(self._spec) if self._spec else None
-        key: tuple[Any, ...] = (network.edges, network.num_nodes, ends, allowed)
-        if self._key is None or not all(
-            a is b or np.array_equal(a, b) for a, b in zip(self._key, key, strict=True)
+        allowed = self._select(network) if self._spec else None
+        wanted = None if demands is None else demands.values
+        moved = self._watches[0].changed(network)
+        if view is not None:
+            moved |= self._watches[1].changed(view)
+        known = (allowed, wanted)
+        if self._found is None or moved or any(
+            a is not b for a, b in zip(self._known, known, strict=True)
         ):
+            ends = None if wanted is None or view is None else view.edges[:, wanted]
             self._found = self._build(network, ends, allowed)
-            self._key = (network.edges.copy(), network.num_nodes, ends, allowed)
-        assert self._found is not None
+            self._known = known
         return self._found
 
     def _build(
@@ -93,10 +99,8 @@ class PathReader:
     def tables(self, state: State, paths: PathSet, mean: Array, scale: Array) -> Array:
         """Standardised node vectors per position: (T, n, p), zeros beyond the slots there are."""
         z = state.embeddings[self.view]
-        slots = min(self.positions, paths.positions)
-        tables = np.zeros((paths.positions, len(z), self._slot), dtype=np.float32)
-        shape = (self.positions, 1, self._slot)
-        tables[:slots] = ((z - mean.reshape(shape)) * scale.reshape(shape))[:slots]
+        tables = np.empty((paths.positions, len(z), self._slot), dtype=np.float32)
+        position_vectors(z, mean, scale, min(self.positions, paths.positions), tables)
         return tables
 
     def pooled(self, state: State, rows: Array, mean: Array, scale: Array) -> Array:

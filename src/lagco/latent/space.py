@@ -31,9 +31,12 @@ from lagco.latent.components import (
     fit_object_vectors,
     listed_objects,
 )
-from lagco.latent.observation import ObservationMap
+from lagco.latent.kernels import standardise
+from lagco.latent.layout import ActionLayout, PathPart
+from lagco.latent.observation import ObservationMap, pooling_codes
 from lagco.latent.paths import PathReader
 from lagco.latent.scale import MARGIN, ActionScale, Moments
+from lagco.latent.shape import ActionShape
 
 Array: TypeAlias = npt.NDArray[Any]
 EnvSource: TypeAlias = "ContinuousEnv | Callable[[], ContinuousEnv]"
@@ -143,6 +146,7 @@ class LatentView:
 
     Attributes:
         width: dimension of an action vector before any reduction.
+        layout: of actions.
         observation_width: numbers in an observation.
     """
 
@@ -155,17 +159,13 @@ class LatentView:
         p = space.encoder.width
         self._embedder = space.encoder.embedder()
         self._observe = ObservationMap(declared, p)
-        self._readers, self._path = _readers(space, declared, p)
-        self._references = _links(declared, "reference")
-        self._different = _links(declared, "different_from")
-        self._order = list(declared.action)
-        self.columns: dict[str, slice] = {}
+        self._readers, path = _readers(space, declared, p)
+        columns: dict[str, slice] = {}
         start = 0
-        for name in self._order:
-            path = self._path
-            is_path = path is not None and path[1] == name
-            width = path[0].width if path and is_path else self._readers[name].width
-            self.columns[name] = slice(start, start + width)
+        for name in declared.action:
+            is_path = path is not None and path.name == name
+            width = path.reader.width if path and is_path else self._readers[name].width
+            columns[name] = slice(start, start + width)
             start += width
         self.width = start
         scale = space.scale
@@ -175,13 +175,19 @@ class LatentView:
                 f"{type(env).__name__} has {start}; was it fitted to other declarations?"
             )
         fitted = len(scale.mean) > 0
-        self._mean = scale.mean if fitted else np.zeros(start, np.float32)
-        self._factor = scale.factor if fitted else np.ones(start, np.float32)
-        self._slices = {
-            n: (self._mean[c].copy(), self._factor[c].copy()) for n, c in self.columns.items()
-        }
+        self.layout = ActionLayout(
+            columns,
+            _links(declared, "reference"),
+            _links(declared, "different_from"),
+            path,
+            scale.mean if fitted else np.zeros(start, np.float32),
+            scale.factor if fitted else np.ones(start, np.float32),
+            scale.projection,
+        )
         reach = scale.width if fitted else start
         self.observation_width = self._observe.width + len(space.summary) * reach
+        self._summary = pooling_codes(space.summary)
+        self._shape: ActionShape | None = None
         self._actions: ActionSet | None = None
         self._state: State | None = None
 
@@ -203,35 +209,24 @@ class LatentView:
         if out is None:
             out = np.empty(self.observation_width, dtype=np.float32)
         self._observe(self._state.views, self._state.embeddings, out[: self._observe.width])
-        if self.space.summary:
-            self.actions().summary(self.space.summary, out[self._observe.width :])
+        if len(self._summary):
+            self.actions().summary(self._summary, out[self._observe.width :])
         if self.space.observation_mean is not None:
-            out -= self.space.observation_mean
-            out *= self.space.observation_factor
-            np.clip(out, -_CUT, _CUT, out=out)
+            standardise(out, self.space.observation_mean, self.space.observation_factor, _CUT)
         return out
 
     def actions(self) -> ActionSet:
         """The actions of the state."""
         if self._actions is None:
             assert self._state is not None
+            layout = self.layout
             tables: dict[str, Table] = {}
             for name, reader in self._readers.items():
-                mean, factor = self._slices[name]
-                parent = tables.get(self._references.get(name, ""))
-                tables[name] = reader.read(self._state, mean, factor, parent)
-            self._actions = ActionSet(
-                tables,
-                self.columns,
-                self._references,
-                self._different,
-                self._order,
-                self._path,
-                self._state,
-                self._mean,
-                self._factor,
-                self.space.scale.projection,
-            )
+                parent = tables.get(layout.references.get(name, ""))
+                tables[name] = reader.read(self._state, *layout.scales[name], parent)
+            if self._shape is None or not self._shape.fits(tables):
+                self._shape = ActionShape(tables, layout)
+            self._actions = ActionSet(tables, self._shape, layout, self._state)
         return self._actions
 
     def nearest(self, proto: Array, k: int = 1, metric: Metric = "cosine") -> Neighbours:
@@ -245,10 +240,10 @@ class LatentView:
 
 def _readers(
     space: LatentSpace, declared: Declaration, p: int
-) -> tuple[dict[str, Reader], tuple[PathReader, str, str | None, str] | None]:
+) -> tuple[dict[str, Reader], PathPart | None]:
     layouts = space.encoder.layout
     readers: dict[str, Reader] = {}
-    path: tuple[PathReader, str, str | None, str] | None = None
+    path: PathPart | None = None
     for name, component in declared.action.items():
         owner = f"_action_type[{name!r}]"
         if isinstance(component, Node):
@@ -262,7 +257,7 @@ def _readers(
                 raise SpecError(f"{owner}: an action has one path at most")
             view = declared.action[component.ends].graph if component.ends else None
             reader = PathReader(component, space.positions[name], p)
-            path = (reader, name, component.ends, view or "")
+            path = PathPart(reader, name, component.ends, view or "")
         elif isinstance(component, Object):
             vectors = space.objects[name]
             if component.reference is None:

@@ -38,7 +38,7 @@ class AttackGraph:
         self._text = np.zeros((capacity, vectors.shape[1]), dtype=np.float32)
         self._edge_of: dict[tuple[int, int], int] = {}
         self._used: list[set[int]] = []
-        self._nodes = self._edges = -1  # as last published
+        self._fresh = True  # nothing was published since the last clearing
         self.view = GraphView(
             0, (), nodes=self._cut(0), edge_attributes=self._cut_edges(0), directed=True
         )
@@ -47,7 +47,7 @@ class AttackGraph:
         """Remove all edges."""
         self._edge_of.clear()
         self._used.clear()
-        self._nodes = self._edges = -1
+        self._fresh = True
 
     def record(self, source: int, target: int, vulnerability: int) -> None:
         """Note an executed attack between two rows."""
@@ -72,16 +72,23 @@ class AttackGraph:
         knowledge = self._knowledge
         nodes, edges = knowledge.size, len(self._used)
         view = self.view
-        if nodes != self._nodes or edges != self._edges:
-            columns = view.nodes if nodes == self._nodes else self._cut(nodes)
-            self._nodes, self._edges = nodes, edges
+        if self._fresh:
+            self._fresh = False
             view.replace(
                 nodes,
                 self._ends[:, :edges].copy(),
-                nodes=columns,
+                nodes=self._cut(nodes),
                 edge_attributes=self._cut_edges(edges),
             )
         else:
+            known = view.num_edges
+            if nodes > view.num_nodes or edges > known:
+                view.extend(
+                    self._ends[:, known:edges],
+                    num_nodes=nodes,
+                    nodes=self._cut(nodes) if nodes > view.num_nodes else None,
+                    edge_attributes=self._cut_edges(edges),
+                )
             for name, rows in knowledge.touched:
                 if name in self._carried:
                     view.touch_node(name, rows)

@@ -116,7 +116,7 @@ class CyberPath(Problem):
         return References(sweeps=plain_bounds(instance))
 
     @classmethod
-    def solve(cls, instance: Instance, seed: int) -> References:
+    def solve(cls, instance: Instance, seed: int, effort: float = 1.0) -> References:
         """The most hosts that can be owned, from the best start and with luck (optimal)."""
         from lagco.problems.cyber_path.reachability import solve_reachability
 

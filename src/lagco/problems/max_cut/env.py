@@ -53,11 +53,11 @@ class MaxCut(Problem):
         return References(sweeps=sweep_cuts(instance, 2_000 if sweeps is None else sweeps, seed))
 
     @classmethod
-    def solve(cls, instance: Instance, seed: int) -> References:
+    def solve(cls, instance: Instance, seed: int, effort: float = 1.0) -> References:
         """Largest cut of a tabu search (best-known)."""
         from lagco.problems.max_cut.solver import solve_cut
 
-        return References(solver=solve_cut(instance, seed))
+        return References(solver=solve_cut(instance, seed, effort))
 
     @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:

@@ -19,13 +19,13 @@ MAX_MOVES = 4_000_000
 _PATIENCE = 30  # moves per node without a new best before the sides are disturbed
 
 
-def solve_cut(instance: Instance, seed: int, moves: int | None = None) -> SolverReference:
-    """The best sides found (best-known)."""
+def solve_cut(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:
+    """The best sides found (best-known); `effort` multiplies the moves."""
     n = instance.size
     edges, weights = weighted_edges(instance)
     first, neighbours, edge_ids = adjacency(n, edges)
-    limit = min(MOVES_PER_NODE * n, MAX_MOVES) if moves is None else moves
-    best = search_cut(first, neighbours, weights[edge_ids], limit, random_stream(seed))
+    moves = int(effort * min(MOVES_PER_NODE * n, MAX_MOVES))
+    best = search_cut(first, neighbours, weights[edge_ids], moves, random_stream(seed))
     value = cut_value(edges, weights, best)
     return SolverReference(value, "best-known", "tabu search", best)
 

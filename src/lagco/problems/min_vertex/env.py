@@ -11,7 +11,7 @@ from lagco.core.graph import GraphView
 from lagco.core.pooling import Mean
 from lagco.core.problem import Array, Problem, named_start
 from lagco.core.spec import Attribute, Graph, Node
-from lagco.errors import InstanceError
+from lagco.errors import InstanceError, SpecError
 from lagco.instances import Instance, References
 from lagco.problems.adjacency import adjacency, edges_of
 from lagco.problems.features import graph_observation
@@ -47,11 +47,11 @@ class MinVertex(Problem):
         return References(sweeps=sweep_covers(instance, 10_000 if sweeps is None else sweeps, seed))
 
     @classmethod
-    def solve(cls, instance: Instance, seed: int) -> References:
+    def solve(cls, instance: Instance, seed: int, effort: float = 1.0) -> References:
         """Smallest cover by CP-SAT."""
         from lagco.problems.min_vertex.solver import solve_cover
 
-        return References(solver=solve_cover(instance, seed))
+        return References(solver=solve_cover(instance, seed, effort))
 
     @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
@@ -102,13 +102,19 @@ class MinVertex(Problem):
         return {"graph": self._view}
 
     def _begin(self, start: Any, rng: np.random.Generator) -> None:
-        named_start(start)
+        chosen: Array = np.zeros(0, dtype=np.int64)
+        if isinstance(start, np.ndarray | list | tuple):
+            chosen = _checked_nodes(start, self.instance)
+        else:
+            named_start(start)
         self._selected[:] = 0
         self._covered[:] = 0
         self._bare[:] = self._degree
         self._uncovered[:] = np.log1p(self._degree)
         self._size = 0
         self._left = self._num_edges
+        for node in chosen.tolist():
+            self._apply(node)
 
     def _apply(self, action: Any) -> None:
         node = int(action)
@@ -180,3 +186,12 @@ class MinVertex(Problem):
         from lagco.problems.min_vertex.viewer import draw_cover
 
         draw_cover(axes, self._view, self._size)
+
+
+def _checked_nodes(nodes: Any, instance: Instance) -> Array:
+    chosen = np.asarray(nodes)
+    n = instance.size
+    whole = chosen.ndim == 1 and (not chosen.size or np.issubdtype(chosen.dtype, np.integer))
+    if not whole or (chosen.size and (chosen.min() < 0 or chosen.max() >= n)):
+        raise SpecError(f"start: give nodes of {instance.name!r} between 0 and {n - 1}")
+    return np.unique(chosen.astype(np.int64))

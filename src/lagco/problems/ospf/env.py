@@ -84,11 +84,11 @@ class OSPF(Problem):
         return References(sweeps=sweep_weights(instance, 2_000 if sweeps is None else sweeps, seed))
 
     @classmethod
-    def solve(cls, instance: Instance, seed: int) -> References:
+    def solve(cls, instance: Instance, seed: int, effort: float = 1.0) -> References:
         """Best weights of a long annealing; optimal where they meet the flow bound."""
         from lagco.problems.ospf.solver import solve_weights
 
-        return References(solver=solve_weights(instance, seed))
+        return References(solver=solve_weights(instance, seed, effort))
 
     @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:

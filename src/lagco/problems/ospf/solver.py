@@ -37,8 +37,11 @@ def lower_bound(instance: Instance) -> float:
     return flow_bound(network_of(instance))
 
 
-def solve_weights(instance: Instance, seed: int, moves: int = MOVES) -> SolverReference:
-    """The best weights found: best-known, or optimal where they meet the flow bound."""
+def solve_weights(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:
+    """The best weights found: best-known, or optimal where they meet the flow bound.
+
+    `effort` multiplies the moves.
+    """
     network = network_of(instance)
     low, high = weight_bounds(instance)
     best = _anneal(
@@ -51,7 +54,7 @@ def solve_weights(instance: Instance, seed: int, moves: int = MOVES) -> SolverRe
         grouped_demands(network),
         low,
         high,
-        moves // RESTARTS,
+        int(effort * MOVES) // RESTARTS,
         *scratch(network, high),
         random_stream(seed),
     )

@@ -18,7 +18,6 @@ from lagco.problems.features import graph_observation
 from lagco.problems.placement.cloud import MEMORY, checked_allocation, cloud_of, links_of
 from lagco.problems.placement.first_fit import first_fit
 from lagco.problems.placement.generator import draw_cloud
-from lagco.problems.placement.host_view import LATENCY, TRAFFIC, HostView, on_edges, stacked
 from lagco.problems.placement.kernels import (
     find_move,
     mean_after,
@@ -33,6 +32,7 @@ from lagco.problems.placement.kernels import (
 from lagco.problems.placement.latency import Latencies
 from lagco.problems.placement.state import SLACK, allocate, empty_state, terms_of
 from lagco.problems.placement.terms import TERMS, bounds_of, normalised_terms
+from lagco.problems.placement.view_columns import LATENCY, TRAFFIC, on_edges, stacked
 
 MIGRATION_COST = 0.01
 _DRAWS = 32
@@ -73,6 +73,7 @@ class Placement(Problem):
     name = "placement"
     maximise = True
     score_from_start = True
+    scaled_by_sweeps = True
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
@@ -88,11 +89,11 @@ class Placement(Problem):
         return References(sweeps=sweep_allocations(instance, count, seed))
 
     @classmethod
-    def solve(cls, instance: Instance, seed: int) -> References:
+    def solve(cls, instance: Instance, seed: int, effort: float = 1.0) -> References:
         """Best allocation of a long, restarted annealing (best-known)."""
         from lagco.problems.placement.solver import solve_allocation
 
-        return References(solver=solve_allocation(instance, seed))
+        return References(solver=solve_allocation(instance, seed, effort))
 
     @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
@@ -219,7 +220,8 @@ class Placement(Problem):
             nodes["utilisation"] = used
             node_attributes["utilisation"] = Attribute(size=4, low=0.0, norm="min_max")
         self._node_attributes = node_attributes
-        self._view = HostView(vms + pms, ends, nodes=nodes, edge_attributes=edges)
+        self._moving = [name for name, known in node_attributes.items() if not known.static]
+        self._view = GraphView(vms + pms, ends, nodes=nodes, edge_attributes=edges)
         self._action_type = {"vm": vm, "pm": pm}
 
     def _dynamic_columns(self) -> list[tuple[str, Attribute, Array]]:
@@ -260,7 +262,7 @@ class Placement(Problem):
         self._mean = present_mean(self._cloud, self._state, self._bounds)
         self._witness = (0, 0)
         vms = self._cloud.num_vms
-        self._view.move_ends(slice(0, vms), hosts + vms)
+        self._view.move_edges(slice(0, vms), hosts + vms)
 
     def _apply(self, action: Any) -> dict[str, float]:
         vm, pm = int(action[0]), int(action[1])
@@ -280,7 +282,10 @@ class Placement(Problem):
             self._unit_cost,
             self._columns_written,
         )
-        self._view.move_ends(vm, vms + pm)
+        view = self._view
+        view.move_edges(vm, vms + pm)
+        for name in self._moving:
+            view.touch_node(name)
         return {"migration": -MIGRATION_COST * self._memory.item(vm)}
 
     def objective(self) -> float:

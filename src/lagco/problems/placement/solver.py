@@ -23,8 +23,8 @@ HOTTEST, COLDEST = 0.05, 0.0002
 SWEEPS = 5_000
 
 
-def solve_allocation(instance: Instance, seed: int, moves: int = MOVES) -> SolverReference:
-    """The best allocation found (best-known).
+def solve_allocation(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:
+    """The best allocation found (best-known); `effort` multiplies the moves.
 
     J needs the bounds of the sweeps. Where the instance has none, they are made here, as
     generation would make them from the same seed with the paper's number of sweeps.
@@ -39,7 +39,7 @@ def solve_allocation(instance: Instance, seed: int, moves: int = MOVES) -> Solve
     latencies = Latencies(links).matrix
     state = empty_state(cloud)
     best = np.array(sweeps.best_solution, dtype=np.int64)
-    _anneal(cloud, latencies, bounds, moves // RESTARTS, state, best, random_stream(seed))
+    _anneal(cloud, latencies, bounds, int(effort * MOVES) // RESTARTS, state, best, random_stream(seed))
     value = mean_of(instance, cloud, state, best, bounds)
     return SolverReference(value, "best-known", "annealing", best)
 

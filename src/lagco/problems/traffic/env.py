@@ -97,11 +97,11 @@ class Traffic(Problem):
         return References(sweeps=sweep_paths(instance, 2_000 if sweeps is None else sweeps, seed))
 
     @classmethod
-    def solve(cls, instance: Instance, seed: int) -> References:
+    def solve(cls, instance: Instance, seed: int, effort: float = 1.0) -> References:
         """Best paths of a long annealing; optimal where they meet the flow bound."""
         from lagco.problems.traffic.solver import solve_paths
 
-        return References(solver=solve_paths(instance, seed))
+        return References(solver=solve_paths(instance, seed, effort))
 
     @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:

@@ -40,8 +40,11 @@ def _bound(network: Network, options: Options) -> float:
     return flow_bound(network)
 
 
-def solve_paths(instance: Instance, seed: int, moves: int = MOVES) -> SolverReference:
-    """The best paths found: best-known, or optimal where they meet the flow bound."""
+def solve_paths(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:
+    """The best paths found: best-known, or optimal where they meet the flow bound.
+
+    `effort` multiplies the moves.
+    """
     network = network_of(instance)
     limits = limits_of(instance, network)
     options = path_options(network, limits)
@@ -50,7 +53,7 @@ def solve_paths(instance: Instance, seed: int, moves: int = MOVES) -> SolverRefe
         options.arcs,
         network.volumes,
         network.capacities,
-        moves // RESTARTS,
+        int(effort * MOVES) // RESTARTS,
         random_stream(seed),
     )
     paths, arcs = checked_paths(options.rows[best, 1:], instance, network, limits)

@@ -27,7 +27,7 @@ from lagco.problems.tsp.distances import (
     unit_length,
 )
 from lagco.problems.tsp.generator import draw_cities
-from lagco.problems.tsp.kernels import farthest_completion, measure
+from lagco.problems.tsp.kernels import farthest_completion, look_around, measure
 
 NEIGHBOURS = 10
 
@@ -40,17 +40,20 @@ class TSP(Problem):
     View ``cities``: one node per city, edges to the 10 nearest cities of each; the tour itself
     uses all distances.
     Action: ``Discrete(n)``, a city that was not visited.
-    Observation: ``visited`` (n,); with `full` features also ``current`` and ``start`` flags and
-    the distances ``to_current`` and ``to_start`` (n,) as log(1 + distance / spacing), where the
-    spacing is the larger side of the bounding box over sqrt(n): near cities differ clearly,
-    whatever the size.
+    Observation: ``visited`` (n,); with `full` features also ``current`` and ``start`` flags, the
+    distances ``to_current`` and ``to_start`` (n,), the distance ``to_centre`` of all cities, and
+    what a city left behind will cost: the distances to the two nearest unvisited of its neighbours
+    (``nearest_left``, (n, 2)) and the share of them that is unvisited (``share_left``). Distances
+    between cities are log(1 + distance / spacing), where the spacing is the larger side of the
+    bounding box over sqrt(n): near cities differ clearly, whatever the size.
     Reward: change of the length of the tour completed by always going to the farthest remaining
     city, over (worst - best). Score: (worst - length) / (worst - best), 0 unless complete.
-    Start: the city given as ``start``, else a random one.
+    Start: the city or the cities visited so far given as ``start``, else a random city.
     """
 
     name = "tsp"
     preview_key = "length"
+    forecasts = True
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
@@ -65,11 +68,11 @@ class TSP(Problem):
         return References(sweeps=sweep_tours(instance, 10_000 if sweeps is None else sweeps, seed))
 
     @classmethod
-    def solve(cls, instance: Instance, seed: int) -> References:
+    def solve(cls, instance: Instance, seed: int, effort: float = 1.0) -> References:
         """Best tour of an iterated Or-opt local search (best-known)."""
         from lagco.problems.tsp.solver import solve_tour
 
-        return References(solver=solve_tour(instance, seed))
+        return References(solver=solve_tour(instance, seed, effort))
 
     @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
@@ -97,8 +100,8 @@ class TSP(Problem):
         low = coordinates.min(axis=0)
         extent = float((coordinates.max(axis=0) - low).max())
         nearest = neighbour_lists(self._metric, min(NEIGHBOURS, n - 1))
-        pairs = np.stack([np.repeat(np.arange(n), nearest.shape[1]), nearest.reshape(-1)])
-        pairs = np.unique(np.sort(pairs, axis=0), axis=1)
+        listed = np.stack([np.repeat(np.arange(n), nearest.shape[1]), nearest.reshape(-1)])
+        pairs = np.unique(np.sort(listed, axis=0), axis=1)
         lengths = edge_lengths(*self._metric, pairs)
         self._spacing = unit_length(self._metric, extent, pairs, lengths) / math.sqrt(n)
         self._visited = np.zeros(n, dtype=np.int8)
@@ -106,8 +109,13 @@ class TSP(Problem):
         self._is_start = np.zeros(n, dtype=np.int8)
         self._to_current = np.zeros(n, dtype=np.float32)
         self._to_start = np.zeros(n, dtype=np.float32)
+        self._nearest_left = np.zeros((n, 2), dtype=np.float32)
+        self._share_left = np.zeros(n, dtype=np.float32)
+        self._nearest = nearest
         self._tour = np.zeros(n, dtype=np.int64)
         if self.features == "full":
+            self._lengths = self._relative(edge_lengths(*self._metric, listed))
+            self._lengths = self._lengths.reshape(nearest.shape)
             positions = ((coordinates - low) / (extent or 1.0)).astype(np.float32)
             self._view = GraphView(
                 n,
@@ -119,8 +127,11 @@ class TSP(Problem):
                     "position": positions,
                     "to_current": self._to_current,
                     "to_start": self._to_start,
+                    "to_centre": np.linalg.norm(positions - positions.mean(axis=0), axis=1),
+                    "nearest_left": self._nearest_left,
+                    "share_left": self._share_left,
                 },
-                edge_attributes={"distance": np.log1p(lengths / self._spacing).astype(np.float32)},
+                edge_attributes={"distance": self._relative(lengths)},
             )
         else:
             self._view = GraphView(
@@ -136,6 +147,10 @@ class TSP(Problem):
         self._declare()
         self.action_space = gym.spaces.Discrete(n)
 
+    def _relative(self, lengths: Array) -> Array:
+        found: Array = np.log1p(lengths / self._spacing).astype(np.float32)
+        return found
+
     def _declare(self) -> None:
         binary = Attribute(type="binary")
         self._observation_type = graph_observation(self.features, "cities")
@@ -148,13 +163,17 @@ class TSP(Problem):
                 "position": Attribute(size=2, low=0.0, high=1.0, static=True),
                 "to_current": length,
                 "to_start": length,
+                "to_centre": Attribute(low=0.0, static=True),
+                "nearest_left": Attribute(size=2, low=0.0),
+                "share_left": Attribute(low=0.0, high=1.0),
             }
             self._edge_attributes = {"distance": Attribute(low=0.0, static=True)}
             self._observation_type |= {
                 "current": Graph(poolings=[Mean], spec={"current": True}),
                 "start": Graph(poolings=[Mean], spec={"start": True}),
             }
-            self._action_type = {"city": Node(spec={"visited": False}, attributes=["to_current"])}
+            appended = ["to_current", "to_start", "to_centre", "nearest_left", "share_left"]
+            self._action_type = {"city": Node(spec={"visited": False}, attributes=appended)}
         else:
             coordinate = Attribute(norm="min_max", static=True)
             self._node_attributes = {"visited": binary, "x": coordinate, "y": coordinate}
@@ -167,7 +186,11 @@ class TSP(Problem):
 
     def _begin(self, start: Any, rng: np.random.Generator) -> None:
         n = self.instance.size
-        if isinstance(start, int | np.integer) and not isinstance(start, bool):
+        tour: Array | None = None
+        if isinstance(start, np.ndarray | list | tuple):
+            tour = _checked_path(start, n, self.instance.name)
+            city = int(tour[0])
+        elif isinstance(start, int | np.integer) and not isinstance(start, bool):
             if not 0 <= start < n:
                 raise SpecError(f"start={start}: the cities are 0 to {n - 1}")
             city = int(start)
@@ -184,6 +207,8 @@ class TSP(Problem):
             self._is_start[city] = 1
             measure(*self._metric, city, self._spacing, self._to_start)
         self._go_to(city)
+        for city in () if tour is None else tour[1:].tolist():
+            self._apply(city)
 
     def _go_to(self, city: int) -> None:
         previous, self._current = self._current, city
@@ -199,6 +224,15 @@ class TSP(Problem):
             view.touch_node("current", city)
             measure(*self._metric, city, self._spacing, self._to_current)
             view.touch_node("to_current")
+            look_around(
+                self._nearest,
+                self._lengths,
+                self._visited,
+                self._nearest_left,
+                self._share_left,
+            )
+            view.touch_node("nearest_left")
+            view.touch_node("share_left")
 
     def _apply(self, action: Any) -> None:
         city = int(action)
@@ -208,7 +242,12 @@ class TSP(Problem):
     def objective(self) -> float:
         """Length of the tour, completed by always going to the farthest remaining city."""
         completion = farthest_completion(*self._metric, self._current, self._start, self._visited)
+        self._forecast = 0.0 if self.is_complete() else float(completion)
         return float(self._length + completion)
+
+    def forecast(self) -> float:
+        """Length of that completion; 0 once the tour is complete."""
+        return self._forecast
 
     def recompute_objective(self) -> float:
         """The same from the list of visited cities alone."""
@@ -269,8 +308,35 @@ class TSP(Problem):
         """Minus the length each city adds: (k,)."""
         return -distance_row(*self._metric, self._current)[actions]
 
+    def starts(self) -> list[Any]:
+        """Any city."""
+        return list(range(self.instance.size))
+
+    @classmethod
+    def improve(cls, instance: Instance, solution: Array, how: str) -> Array:
+        """``2opt``: 2-opt and Or-opt moves until none shortens the tour."""
+        if how != "2opt":
+            return super().improve(instance, solution, how)
+        from lagco.problems.tsp.solver import descend
+
+        return descend(instance, solution)
+
     def draw_on(self, axes: Any) -> None:
         """Cities and the tour so far."""
         from lagco.problems.tsp.viewer import draw_tour
 
         draw_tour(axes, self._metric, self.solution(), self.is_complete(), self.objective())
+
+
+def _checked_path(cities: Any, n: int, name: str) -> Array:
+    path = np.asarray(cities)
+    if (
+        path.ndim != 1
+        or not 1 <= len(path) <= n
+        or not np.issubdtype(path.dtype, np.integer)
+        or path.min() < 0
+        or path.max() >= n
+        or len(np.unique(path)) < len(path)
+    ):
+        raise SpecError(f"start: give different cities of {name!r} between 0 and {n - 1} in order")
+    return path.astype(np.int64)

@@ -17,6 +17,26 @@ def measure(rule, coordinates, matrix, city, unit, out):  # type: ignore[no-unty
         out[j] = math.log1p(distance(rule, coordinates, matrix, city, j) / unit)
 
 
+@njit(cache=True)
+def look_around(nearest, lengths, visited, nearest_left, share_left):  # type: ignore[no-untyped-def]
+    """Per city: lengths to the two nearest unvisited of its neighbours, and how many are unvisited.
+
+    A city with fewer than two of them gets the length to its last neighbour in their place.
+    """
+    n, count = nearest.shape
+    for i in range(n):
+        found = 0
+        for k in range(count):
+            if not visited[nearest[i, k]]:
+                if found < 2:
+                    nearest_left[i, found] = lengths[i, k]
+                found += 1
+        share_left[i] = found / count
+        while found < 2:
+            nearest_left[i, found] = lengths[i, count - 1]
+            found += 1
+
+
 @njit(cache=True, fastmath=True)
 def _largest_square(x, y, xs, ys, count):  # type: ignore[no-untyped-def]
     largest = -1.0

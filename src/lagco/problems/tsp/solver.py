@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from lagco.core.problem import Array
 from lagco.instances import Instance, SolverReference
 from lagco.problems.random_stream import next_below, random_stream
 from lagco.problems.tsp.distances import (
@@ -26,17 +27,28 @@ _STRETCH = 50
 _EPSILON = 1e-9
 
 
-def solve_tour(instance: Instance, seed: int, rounds: int | None = None) -> SolverReference:
-    """The best tour found (best-known)."""
+def solve_tour(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:
+    """The best tour found (best-known); `effort` multiplies the rounds."""
     n = instance.size
     metric = metric_of(instance)
     tour = np.arange(n)
     if n > 3:
-        limit = min(ROUNDS_PER_CITY * n, MAX_ROUNDS) if rounds is None else rounds
+        rounds = int(effort * min(ROUNDS_PER_CITY * n, MAX_ROUNDS))
         neighbours = neighbour_lists(metric, min(NEIGHBOURS, n - 1))
-        tour = search_tour(*metric, neighbours, _greedy(*metric), limit, random_stream(seed))
+        tour = search_tour(*metric, neighbours, _greedy(*metric), rounds, random_stream(seed))
     length = float(tour_length(*metric, tour))
     return SolverReference(length, "best-known", "iterated Or-opt", tour)
+
+
+def descend(instance: Instance, tour: Array) -> Array:
+    """The tour after 2-opt and Or-opt moves until none shortens it."""
+    if instance.size < 4:
+        return tour
+    metric = metric_of(instance)
+    neighbours = neighbour_lists(metric, min(NEIGHBOURS, instance.size - 1))
+    start = np.asarray(tour, dtype=np.int64).copy()
+    found: Array = search_tour(*metric, neighbours, start, 0, random_stream(0))
+    return found
 
 
 @njit(cache=True)

@@ -1,30 +1,13 @@
-"""The graph view of `placement`: VMs, then PMs, and edges of three kinds, some of which move."""
+"""Columns of the graph view of `placement`: VMs, then PMs, and edges of three kinds."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from lagco.core.graph import STRUCTURE, Array, GraphView, Rows
+from lagco.core.columns import Array
 
 #: kinds of edges, in the order in which they stand
 ALLOCATION, TRAFFIC, LATENCY = range(3)
-
-
-class HostView(GraphView):
-    """The view of `placement`: an allocation edge ends at the present host of its VM."""
-
-    __slots__ = ()
-
-    def move_ends(self, rows: Rows, nodes: Any) -> None:
-        """Let these edges end at other nodes.
-
-        Noted as a change of structure, upon which readers look at everything again: no need to
-        note the columns that a move changes as well.
-        """
-        self.edges[1, rows] = nodes
-        self._note(STRUCTURE, "", None)
 
 
 def stacked(vms: Array, pms: Array) -> Array:

@@ -1,0 +1,58 @@
+"""What a format is: how to recognise it, which problems it can serve, how to read and write it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from lagco.instances.formats.source import Source
+from lagco.instances.instance import Instance
+
+
+class Model(Protocol):
+    """What a reader makes of a file, before it is known which problem it shall serve."""
+
+    def instance(self, source: Source, problem: str) -> Instance:
+        """The instance of `problem`, one of those that the format lists."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """A kind of file.
+
+    Attributes:
+        name: what :func:`lagco.instances.detect` answers.
+        summary: one line about it.
+        suffixes: names of files that :func:`lagco.instances.write` writes like this.
+        problems: what it can serve, the default first; empty for what is no instance by itself.
+        matches: whether a file is of this format, by its content.
+        read: the model of a file; None for what is no instance by itself.
+        write: the text of an instance; None where only lagco's own bytes do.
+        hint: what to do with such a file, where it is no instance.
+    """
+
+    name: str
+    summary: str
+    problems: tuple[str, ...]
+    matches: Callable[[Source], bool]
+    read: Callable[[Source], Model] | None = None
+    write: Callable[[Instance], str] | None = None
+    suffixes: tuple[str, ...] = ()
+    hint: str = ""
+
+
+def origin(source: Source, format_name: str, notes: list[str]) -> dict[str, object]:
+    """Where an instance comes from; the notes say what its reader decided or left out."""
+    found: dict[str, object] = {"file": source.path.name, "format": format_name}
+    return found | ({"notes": notes} if notes else {})
+
+
+def counted(number: int, what: str) -> str:
+    """``1 link``, ``2 links``."""
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
+def spelled(value: float) -> str:
+    """A number as short as can be without losing a bit."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))

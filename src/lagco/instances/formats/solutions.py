@@ -1,0 +1,352 @@
+"""Solutions in the field's own form, one per problem; all can be read back.
+
+A tour as in TSPLIB, a cover as in PACE, and tables (CSV) with the names of the instance's file:
+the side of every node, the weight of every link, the path of every demand, the host of every
+virtual machine, attack steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.errors import InstanceError
+from lagco.instances.formats.format import Format
+from lagco.instances.formats.hosts import catalogue, host_names
+from lagco.instances.formats.placement import machine_names
+from lagco.instances.formats.source import Source, shown
+from lagco.instances.formats.table import header, rows, written
+from lagco.instances.formats.topology import node_names
+from lagco.instances.formats.tsplib import read_tour, write_tour
+from lagco.instances.instance import Instance
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class SolutionForm:
+    """How solutions of a problem are written.
+
+    Attributes:
+        read: the solution of a file, in the form of the problem's `solution()`.
+        write: the text of a solution.
+        shape: what a solution must look like, for messages.
+        fits: whether an array looks like that.
+    """
+
+    read: Callable[[Source, Instance], Array]
+    write: Callable[[Instance, Array], str]
+    shape: str
+    fits: Callable[[Instance, Array], bool]
+
+
+def _table(source: Source, head: tuple[str, ...]) -> list[tuple[int, list[str]]]:
+    """Rows below the header `head`, all as wide as it."""
+    if header(source) != list(head):
+        raise source.error(f"the first line must be {','.join(head)}", 1)
+    found = list(rows(source))[1:]
+    for line, cells in found:
+        if len(cells) != len(head):
+            raise source.error(f"{len(cells)} cells, expected {', '.join(head)}", line)
+    return found
+
+
+def _place(source: Source, names: dict[str, int], name: str, line: int) -> int:
+    if name not in names:
+        raise source.error(f"the instance has no {shown(name)}", line)
+    return names[name]
+
+
+def _index(names: list[str]) -> dict[str, int]:
+    return {name: place for place, name in enumerate(names)}
+
+
+def _once(source: Source, values: dict[Any, Any], key: Any, value: Any, line: int) -> None:
+    if key in values:
+        raise source.error("what it is about stands there already", line)
+    values[key] = value
+
+
+def _complete(source: Source, values: dict[int, int], names: list[str]) -> Array:
+    for place, name in enumerate(names):
+        if place not in values:
+            raise source.error(f"nothing is said about {shown(name)}")
+    return np.array([values[place] for place in range(len(names))], dtype=np.int64)
+
+
+# -- cover
+
+_COVER = "s vc"
+
+
+def read_cover(source: Source, instance: Instance) -> Array:
+    """The chosen nodes of a PACE ``.vc`` file, in rising order."""
+    chosen: dict[int, int] = {}
+    declared: int | None = None
+    n = instance.size
+    begin = 0
+    for line, text in source.lines():
+        parts = text.split(None, 4)
+        if parts[0] == "c":
+            continue
+        if parts[0] == "s":
+            if declared is not None or len(parts) != 4 or parts[1] != "vc":
+                raise source.error(f"expected one line 's vc nodes size', got {shown(text)}", line)
+            nodes = source.integer(parts[2], "the number of nodes", line)
+            if nodes != n:
+                raise source.error(f"{nodes} nodes, but {instance.name!r} has {n}", line)
+            declared, begin = source.integer(parts[3], "the size", line, 0, n), line
+        elif declared is None:
+            raise source.error("there is no line 's vc nodes size' before it", line)
+        else:
+            if len(parts) != 1:
+                raise source.error(f"expected a node, got {shown(text)}", line)
+            _once(source, chosen, source.integer(parts[0], "a node", line, 1, n) - 1, 1, line)
+    if declared is None:
+        raise source.error("there is no line 's vc nodes size'")
+    if declared != len(chosen):
+        raise source.error(f"declares {declared} nodes, but lists {len(chosen)}", begin)
+    return np.array(sorted(chosen), dtype=np.int64)
+
+
+def write_cover(instance: Instance, solution: Array) -> str:
+    """A PACE ``.vc`` file."""
+    chosen = np.unique(solution)
+    return "\n".join([f"{_COVER} {instance.size} {len(chosen)}", *map(str, chosen + 1), ""])
+
+
+# -- tables
+
+_SIDES = ("node", "side")
+_WEIGHTS = ("source", "target", "weight")
+_PATHS = ("path",)
+_ALLOCATION = ("vm", "pm")
+_STEPS = ("step", "source", "target", "vulnerability")
+
+
+def read_sides(source: Source, instance: Instance) -> Array:
+    """Side of every node: (n,)."""
+    sides: dict[int, int] = {}
+    for line, (node, side) in _table(source, _SIDES):
+        place = source.integer(node, "a node", line, 1, instance.size) - 1
+        _once(source, sides, place, source.integer(side, "a side", line, 0, 1), line)
+    names = [str(number + 1) for number in range(instance.size)]
+    return _complete(source, sides, names).astype(np.int8)
+
+
+def write_sides(instance: Instance, solution: Array) -> str:
+    """A row per node, numbered from 1."""
+    return written([_SIDES, *enumerate(solution.tolist(), start=1)])
+
+
+def read_weights(source: Source, instance: Instance) -> Array:
+    """Weight of every link: (E,)."""
+    names = node_names(instance)
+    known = _index(names)
+    links = instance.array("edges").T.tolist()
+    place = {frozenset(ends): number for number, ends in enumerate(links)}
+    weights: dict[int, int] = {}
+    for line, (u, v, weight) in _table(source, _WEIGHTS):
+        ends = frozenset((_place(source, known, u, line), _place(source, known, v, line)))
+        if ends not in place:
+            raise source.error(f"there is no link between {shown(u)} and {shown(v)}", line)
+        _once(source, weights, place[ends], source.integer(weight, "a weight", line, low=1), line)
+    return _complete(source, weights, [f"{names[u]}-{names[v]}" for u, v in links])
+
+
+def write_weights(instance: Instance, solution: Array) -> str:
+    """A row per link."""
+    names = node_names(instance)
+    links = instance.array("edges").T.tolist()
+    found = zip(links, solution.tolist(), strict=True)
+    return written([_WEIGHTS, *((names[u], names[v], int(w)) for (u, v), w in found)])
+
+
+def read_paths(source: Source, instance: Instance) -> Array:
+    """Path of every demand as nodes padded with n: (D, T)."""
+    names = node_names(instance)
+    known = _index(names)
+    demands = instance.array("demands").T.tolist()
+    place = {tuple(ends): number for number, ends in enumerate(demands)}
+    paths: dict[int, list[int]] = {}
+    table = rows(source)
+    line, head = next(table, (1, []))
+    if tuple(head) != _PATHS:
+        raise source.error(f"the first line must be {_PATHS[0]}", line)
+    for line, cells in table:
+        nodes = [_place(source, known, cell, line) for cell in cells if cell]
+        ends = (nodes[0], nodes[-1])
+        if ends not in place:
+            raise source.error(f"no demand from {shown(cells[0])} to {shown(cells[-1])}", line)
+        if len(set(nodes)) < len(nodes):
+            raise source.error("the path comes to a node twice", line)
+        _once(source, paths, place[ends], nodes, line)
+    for number, (s, t) in enumerate(demands):
+        if number not in paths:
+            raise source.error(f"no path from {shown(names[s])} to {shown(names[t])}")
+    longest = max(len(path) for path in paths.values())
+    padded = np.full((len(demands), longest), len(names), dtype=np.int64)
+    for number, path in paths.items():
+        padded[number, : len(path)] = path
+    return padded
+
+
+def write_paths(instance: Instance, solution: Array) -> str:
+    """A row per demand: the nodes of its path."""
+    names = node_names(instance)
+    walked = [[names[v] for v in row if v < len(names)] for row in solution.tolist()]
+    return written([_PATHS, *walked])
+
+
+def read_allocation(source: Source, instance: Instance) -> Array:
+    """Host of every virtual machine: (V,)."""
+    vms, pms = machine_names(instance, "vm"), machine_names(instance, "pm")
+    vm_index, pm_index = _index(vms), _index(pms)
+    hosts: dict[int, int] = {}
+    for line, (vm, pm) in _table(source, _ALLOCATION):
+        host = _place(source, pm_index, pm, line)
+        _once(source, hosts, _place(source, vm_index, vm, line), host, line)
+    return _complete(source, hosts, vms)
+
+
+def write_allocation(instance: Instance, solution: Array) -> str:
+    """A row per virtual machine."""
+    vms, pms = machine_names(instance, "vm"), machine_names(instance, "pm")
+    found = zip(vms, solution.tolist(), strict=True)
+    return written([_ALLOCATION, *((vm, pms[pm]) for vm, pm in found)])
+
+
+def read_steps(source: Source, instance: Instance) -> Array:
+    """Attack steps: (k, 3) source host, target host, vulnerability of the catalogue."""
+    known = _index(host_names(instance))
+    index = catalogue().vulnerability_index
+    steps = []
+    for position, (line, (number, begin, end, vulnerability)) in enumerate(_table(source, _STEPS)):
+        if source.integer(number, "a step", line) != position + 1:
+            raise source.error(f"this should be step {position + 1}", line)
+        ends = _place(source, known, begin, line), _place(source, known, end, line)
+        if vulnerability not in index:
+            raise source.error(f"the catalogue has no {shown(vulnerability)}", line)
+        steps.append((*ends, index[vulnerability]))
+    return np.array(steps, dtype=np.int64).reshape(-1, 3)
+
+
+def write_steps(instance: Instance, solution: Array) -> str:
+    """A row per step, in order."""
+    names, words = host_names(instance), catalogue().vulnerabilities
+    found = enumerate(solution.reshape(-1, 3).tolist(), start=1)
+    return written([_STEPS, *((k, names[s], names[t], words[v].id) for k, (s, t, v) in found)])
+
+
+def _within(array: Array, low: int, high: int) -> bool:
+    whole = array.dtype.kind in "iu" or (array.dtype.kind == "f" and (array == array.round()).all())
+    return bool(whole and (not array.size or (low <= array.min() and array.max() <= high)))
+
+
+def _fits_steps(instance: Instance, steps: Array) -> bool:
+    if steps.size == 0:
+        return True
+    most = len(catalogue().vulnerabilities) - 1
+    return (
+        steps.ndim == 2
+        and steps.shape[1] == 3
+        and _within(steps[:, :2], 0, instance.size - 1)
+        and _within(steps[:, 2], 0, most)
+    )
+
+
+FORMS = {
+    "tsp": SolutionForm(
+        read_tour,
+        write_tour,
+        "all cities in order",
+        lambda i, s: np.array_equal(np.sort(s, axis=None), np.arange(i.size)),
+    ),
+    "min-vertex": SolutionForm(
+        read_cover, write_cover, "nodes", lambda i, s: s.ndim == 1 and _within(s, 0, i.size - 1)
+    ),
+    "max-cut": SolutionForm(
+        read_sides,
+        write_sides,
+        "0 or 1 per node",
+        lambda i, s: s.shape == (i.size,) and _within(s, 0, 1),
+    ),
+    "ospf": SolutionForm(
+        read_weights,
+        write_weights,
+        "a weight per link",
+        lambda i, s: s.shape == (i.array("edges").shape[1],) and _within(s, 1, 1 << 31),
+    ),
+    "traffic": SolutionForm(
+        read_paths,
+        write_paths,
+        "a path per demand, as nodes padded with n",
+        lambda i, s: (
+            s.ndim == 2
+            and len(s) == i.array("demands").shape[1]
+            and _within(s, 0, int(i.params["nodes"]))
+        ),
+    ),
+    "placement": SolutionForm(
+        read_allocation,
+        write_allocation,
+        "a host per virtual machine",
+        lambda i, s: s.shape == (i.size,) and _within(s, 0, len(i.array("pm_capacities")) - 1),
+    ),
+    "cyber-path": SolutionForm(
+        read_steps, write_steps, "source, target and vulnerability per step", _fits_steps
+    ),
+}
+
+
+def form_of(instance: Instance) -> SolutionForm:
+    """How solutions of the instance's problem are written."""
+    if instance.problem not in FORMS:
+        raise InstanceError(
+            f"instance {instance.name!r}: solutions of {instance.problem!r} have no file form; "
+            f"those of {', '.join(FORMS)} have"
+        )
+    return FORMS[instance.problem]
+
+
+def solution_text(instance: Instance, solution: Any) -> str:
+    """The text of a solution."""
+    form = form_of(instance)
+    array = np.asarray(solution)
+    if not form.fits(instance, array):
+        raise InstanceError(
+            f"not a solution of {instance.name!r}: it must be {form.shape}, got {array.dtype} of "
+            f"shape {array.shape}"
+        )
+    return form.write(instance, array.astype(np.int64))
+
+
+def _matches_cover(source: Source) -> bool:
+    for _, text in source.lines():
+        if not text.startswith("c"):
+            return text.startswith(_COVER)
+    return False
+
+
+def _matches_table(head: tuple[str, ...]) -> Callable[[Source], bool]:
+    return lambda source: header(source) == list(head)
+
+
+_HINT = "it is a solution: read_solution(instance, path)"
+SOLUTIONS = (
+    Format("cover", "chosen nodes as in PACE", (), _matches_cover, hint=_HINT),
+    *(
+        Format(name, summary, (), _matches_table(head), hint=_HINT)
+        for name, summary, head in (
+            ("sides", "the side of every node", _SIDES),
+            ("weights", "the weight of every link", _WEIGHTS),
+            ("paths", "the path of every demand", _PATHS),
+            ("allocation", "the host of every virtual machine", _ALLOCATION),
+            ("attack-steps", "attack steps in order", _STEPS),
+        )
+    ),
+)

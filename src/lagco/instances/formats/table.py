@@ -1,0 +1,53 @@
+"""CSV: rows with their line numbers, separated by commas, semicolons or tabs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+
+from lagco.instances.formats.source import Source
+
+SEPARATORS = (",", ";", "\t")
+#: longest first line
+MAX_HEADER = 1 << 20
+
+
+def separator(source: Source) -> str | None:
+    """What separates the cells of the first line; None if nothing does."""
+    text = next(source.lines(), (0, ""))[1]
+    best = max(SEPARATORS, key=text.count)
+    return best if best in text else None
+
+
+def rows(source: Source) -> Iterator[tuple[int, list[str]]]:
+    """Every row that is not blank, its cells stripped, with its line."""
+    source.refuse_large("CSV")
+    reader = csv.reader(io.StringIO(source.text), delimiter=separator(source) or ",", strict=True)
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise source.error(f"damaged CSV: {error}", line) from error
+        cells = [cell.strip() for cell in cells]
+        if any(cells):
+            yield line, cells
+
+
+def header(source: Source) -> list[str]:
+    """Cells of the first row in lower case; empty if the file is no CSV."""
+    text = next(source.lines(), (0, ""))[1]
+    if not text or len(text) > MAX_HEADER:
+        return []
+    mark = separator(source) or ","
+    return [cell.strip().strip('"').lower() for cell in text.split(mark)]
+
+
+def written(table: Iterable[Iterable[object]]) -> str:
+    """The text of rows."""
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(table)
+    return stream.getvalue()

@@ -1,0 +1,378 @@
+"""TSPLIB: symmetric travelling salesman problems and tours (Reinelt 1991).
+
+Coordinates under ``EUC_2D``, ``CEIL_2D``, ``ATT`` and ``GEO``, and ``EXPLICIT`` matrices in every
+layout. City k of the instance is the city with id k + 1; files with other ids keep them as names.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.errors import InstanceError, suggest
+from lagco.instances.formats.format import Format, origin, spelled
+from lagco.instances.formats.scaling import scaled_coordinates
+from lagco.instances.formats.source import Lines, Source, clean, shown
+from lagco.instances.instance import Instance
+
+Array: TypeAlias = npt.NDArray[Any]
+
+#: TSPLIB's name and ours
+METRICS = {"EUC_2D": "euc_2d", "CEIL_2D": "ceil_2d", "ATT": "att", "GEO": "geo"}
+EXPLICIT = "EXPLICIT"
+#: layouts of a matrix: whether row i begins or ends at the diagonal, and whether it holds it
+LAYOUTS = {
+    "UPPER_ROW": (True, False),
+    "UPPER_DIAG_ROW": (True, True),
+    "LOWER_ROW": (False, False),
+    "LOWER_DIAG_ROW": (False, True),
+    # a symmetric matrix by columns is the other triangle by rows
+    "LOWER_COL": (True, False),
+    "LOWER_DIAG_COL": (True, True),
+    "UPPER_COL": (False, False),
+    "UPPER_DIAG_COL": (False, True),
+}
+FULL = "FULL_MATRIX"
+#: largest matrix that is read; it takes half a gigabyte
+MAX_EXPLICIT = 8_000
+
+_WORDS = (
+    "NAME", "TYPE", "COMMENT", "DIMENSION", "EDGE_WEIGHT_TYPE", "EDGE_WEIGHT_FORMAT",
+    "NODE_COORD_TYPE", "DISPLAY_DATA_TYPE", "EDGE_DATA_FORMAT", "CAPACITY",
+)  # fmt: skip
+_SECTIONS = (
+    "NODE_COORD_SECTION", "EDGE_WEIGHT_SECTION", "DISPLAY_DATA_SECTION", "TOUR_SECTION",
+)  # fmt: skip
+_TOKEN = re.compile(r"\S+")
+_KEYWORD = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)\s*:?\s*(.*)", re.DOTALL)
+
+
+@dataclass
+class Cities:
+    """What a file says about cities: ids, a metric, coordinates or a matrix."""
+
+    name: str
+    metric: str
+    ids: Array
+    coordinates: Array
+    matrix: Array | None
+    notes: list[str]
+
+    def instance(self, source: Source, problem: str) -> Instance:
+        """The instance of `tsp`."""
+        n = len(self.ids)
+        arrays = {"coordinates": self.coordinates}
+        if self.matrix is not None:
+            arrays["matrix"] = self.matrix
+        if not np.array_equal(self.ids, np.arange(1, n + 1)):
+            arrays["names"] = self.ids.astype(str)
+        return Instance(
+            problem=problem,
+            name=self.name,
+            size=n,
+            arrays=arrays,
+            params={"metric": self.metric},
+            origin=origin(source, "tsplib", self.notes),
+        )
+
+
+def matches(source: Source) -> bool:
+    """A line of TSPLIB's comes first, and no tour follows."""
+    return _first_word(source) is not None and not _is_tour(source)
+
+
+def matches_tour(source: Source) -> bool:
+    """The same with a tour."""
+    return _first_word(source) is not None and _is_tour(source)
+
+
+def _first_word(source: Source) -> str | None:
+    for _, text in islice(source.lines(), 1):
+        found = _KEYWORD.fullmatch(text)
+        word = found[1].upper() if found else ""
+        if (word in _WORDS and (":" in text or word in _WORDS[3:6])) or word in _SECTIONS:
+            return word
+    return None
+
+
+def _is_tour(source: Source) -> bool:
+    head = source.text[:10_000].upper()
+    if "EDGE_WEIGHT_TYPE" in head:
+        return False
+    return re.search(r"^\s*(TYPE\s*:?\s*TOUR\b|TOUR_SECTION)", head, re.MULTILINE) is not None
+
+
+class _File:
+    """The header of a file and its sections, read from top to bottom.
+
+    Args:
+        source: the file.
+        longest: cities of a tour; one that has more is refused.
+    """
+
+    def __init__(self, source: Source, longest: int = 0) -> None:
+        self.source = source
+        self.longest = longest
+        self.header: dict[str, str] = {}
+        self.places: dict[str, int] = {}
+        self.coordinates: tuple[Array, Array] | None = None
+        self.display: tuple[Array, Array] | None = None
+        self.weights: Array | None = None
+        self.tour: list[int] = []
+        self._read(source.lines())
+
+    def _read(self, lines: Lines) -> None:
+        source = self.source
+        for line, text in lines:
+            found = _KEYWORD.fullmatch(text)
+            if found is None:
+                known = (
+                    f"; DIMENSION is {self.dimension(line)}" if "DIMENSION" in self.header else ""
+                )
+                raise source.error(f"expected a keyword, got {shown(text)}{known}", line)
+            word, value = found[1].upper(), found[2].strip()
+            if word == "EOF":
+                return
+            if word in self.places and word != "COMMENT":
+                raise source.error(f"{word} stands in line {self.places[word]} already", line)
+            self.places[word] = line
+            if word in _WORDS:
+                self.header[word] = value
+                if word == "TYPE" and self.keyword(word) not in ("TSP", "TOUR"):
+                    raise source.error(f"TYPE is {shown(value)}; only symmetric TSP is read", line)
+            elif word == "NODE_COORD_SECTION":
+                self.coordinates = self._points(lines, line)
+            elif word == "DISPLAY_DATA_SECTION":
+                self.display = self._points(lines, line)
+            elif word == "EDGE_WEIGHT_SECTION":
+                self.weights = self._matrix(lines, line)
+            elif word == "TOUR_SECTION":
+                self.tour = self._ids(lines, line)
+            else:
+                known = suggest("TSPLIB keyword", clean(word, 40), [*_WORDS, *_SECTIONS, "EOF"])
+                raise source.error(known, line)
+
+    def dimension(self, line: int) -> int:
+        """Number of cities."""
+        if "DIMENSION" not in self.header:
+            raise self.source.error("there is no DIMENSION before it", line)
+        return self.source.nodes(self.header["DIMENSION"], self.places["DIMENSION"])
+
+    def keyword(self, word: str) -> str:
+        """First word of the value of a keyword, in capitals."""
+        return (self.header.get(word, "").upper().split() or [""])[0]
+
+    def _points(self, lines: Lines, begin: int) -> tuple[Array, Array]:
+        """Ids (n,) and coordinates (n, 2) in the order of the file."""
+        source, wanted = self.source, self.dimension(begin)
+        ids, points = array("q"), array("d")
+        for line, text in islice(lines, wanted):
+            parts = text.split(None, 3)
+            if len(parts) != 3:
+                raise source.error(f"expected 'id x y', got {shown(text)}", line)
+            ids.append(source.integer(parts[0], "the id of a city", line, low=0))
+            points.append(source.real(parts[1], "a coordinate", line))
+            points.append(source.real(parts[2], "a coordinate", line))
+        if len(ids) < wanted:
+            raise source.error(f"{len(ids)} cities follow, DIMENSION is {wanted}", begin)
+        found, counts = np.unique(np.array(ids), return_counts=True)
+        if len(found) < wanted:
+            raise source.error(f"the city {found[counts.argmax()]} stands there twice", begin)
+        return np.array(ids), np.array(points).reshape(-1, 2)
+
+    def _matrix(self, lines: Lines, begin: int) -> Array:
+        source, n = self.source, self.dimension(begin)
+        layout = self.keyword("EDGE_WEIGHT_FORMAT")
+        if layout not in (FULL, *LAYOUTS):
+            known = suggest("EDGE_WEIGHT_FORMAT", clean(layout, 40), [FULL, *LAYOUTS])
+            raise source.error(known, self.places.get("EDGE_WEIGHT_FORMAT", begin))
+        if n > MAX_EXPLICIT:
+            raise source.error(f"a matrix of {n} cities; at most {MAX_EXPLICIT} are read", begin)
+        diagonal = layout != FULL and LAYOUTS[layout][1]
+        count = n * n if layout == FULL else n * (n - 1) // 2 + n * diagonal
+        if 2 * count - 1 > len(source.content):
+            raise source.error(f"{count} weights do not fit into the file", begin)
+        values = array("d")
+        while len(values) < count:
+            line, text = next(lines, (0, ""))
+            if not text or text[0].isalpha():
+                raise source.error(f"{len(values)} weights follow, {layout} has {count}", begin)
+            for found in _TOKEN.finditer(text):
+                values.append(source.real(found[0], "a weight", line, low=0.0))
+                if len(values) > count:
+                    raise source.error(f"more than the {count} weights that {layout} has", line)
+        return self._square(np.array(values), layout, n, begin)
+
+    def _square(self, values: Array, layout: str, n: int, begin: int) -> Array:
+        """The symmetric matrix (n, n) with zeros on the diagonal."""
+        if layout == FULL:
+            square: Array = values.reshape(n, n)
+            np.fill_diagonal(square, 0.0)
+            for i in range(n):
+                differs = np.flatnonzero(square[i, i:] != square[i:, i])
+                if differs.size:
+                    j = i + int(differs[0])
+                    raise self.source.error(
+                        f"not symmetric: {spelled(square[i, j])} from city {i + 1} to {j + 1}, "
+                        f"{spelled(square[j, i])} back",
+                        begin,
+                    )
+            return square
+        upper, diagonal = LAYOUTS[layout]
+        square = np.zeros((n, n))
+        at = 0
+        for i in range(n):
+            first = (i if diagonal else i + 1) if upper else 0
+            last = n if upper else (i + 1 if diagonal else i)
+            row = values[at : at + last - first]
+            square[i, first:last] = row
+            square[first:last, i] = row
+            at += last - first
+        np.fill_diagonal(square, 0.0)
+        return square
+
+    def _ids(self, lines: Lines, begin: int) -> list[int]:
+        """The cities of a tour up to -1, the end or the keyword EOF."""
+        source = self.source
+        tour: list[int] = []
+        ended = False
+        self.longest = self.longest or self.dimension(begin)
+        for line, text in lines:
+            for found in _TOKEN.finditer(text):
+                if found[0].upper() == "EOF":
+                    return tour
+                number = source.integer(found[0], "the id of a city", line, low=-1)
+                if number == -1:
+                    ended = True
+                elif ended:
+                    raise source.error("a second tour begins, only one is read", line)
+                elif len(tour) == self.longest:
+                    raise source.error(f"a tour of more than {self.longest} cities", line)
+                else:
+                    tour.append(number)
+        return tour
+
+
+def read(source: Source) -> Cities:
+    """The cities of a file with ``TYPE : TSP``."""
+    file = _File(source)
+    rule = file.keyword("EDGE_WEIGHT_TYPE")
+    if not rule:
+        raise source.error("there is no EDGE_WEIGHT_TYPE")
+    if rule not in (*METRICS, EXPLICIT):
+        known = suggest("EDGE_WEIGHT_TYPE", clean(rule, 40), [*METRICS, EXPLICIT])
+        raise source.error(known, file.places.get("EDGE_WEIGHT_TYPE"))
+    if "DIMENSION" not in file.header:
+        raise source.error("there is no DIMENSION")
+    n = file.dimension(file.places["DIMENSION"])
+    if n < 2:
+        raise source.error(f"DIMENSION is {n}, a tour needs 2 cities", file.places["DIMENSION"])
+    matrix = None
+    if rule == EXPLICIT:
+        if file.weights is None:
+            raise source.error("EXPLICIT weights, but there is no EDGE_WEIGHT_SECTION")
+        matrix = file.weights
+    elif file.coordinates is None:
+        raise source.error(f"{rule} needs a NODE_COORD_SECTION, there is none")
+    notes = []
+    placed = file.coordinates or file.display
+    if placed is not None:
+        ids, coordinates = placed
+        order = np.argsort(ids)
+        if np.array_equal(ids[order], np.arange(1, n + 1)):
+            # other ids stay in the order of the file, as the rows of a matrix are
+            ids, coordinates = ids[order], coordinates[order]
+    else:
+        assert matrix is not None
+        ids, coordinates = np.arange(1, n + 1), scaled_coordinates(matrix)
+        notes.append("coordinates by multidimensional scaling of the matrix")
+    name = clean(file.header.get("NAME", "")) or source.name
+    metric = METRICS.get(rule, "explicit")
+    return Cities(name.removesuffix(".tsp"), metric, ids, coordinates, matrix, notes)
+
+
+def write(instance: Instance) -> str:
+    """A file that gives the same distances; exact Euclidean ones become a matrix."""
+    metric = str(instance.params.get("metric", "euclidean"))
+    names = instance.arrays.get("names")
+    ids = range(1, instance.size + 1) if names is None else names.tolist()
+    head = [f"NAME : {clean(instance.name)}", "TYPE : TSP", f"DIMENSION : {instance.size}"]
+    coordinates = np.asarray(instance.arrays.get("coordinates", np.zeros((0, 2))))
+    points = [
+        f"{k} {spelled(x)} {spelled(y)}"
+        for k, (x, y) in zip(ids, coordinates.tolist(), strict=False)
+    ]
+    ours = {ours: theirs for theirs, ours in METRICS.items()}
+    if metric in ours:
+        head += [f"EDGE_WEIGHT_TYPE : {ours[metric]}", "NODE_COORD_SECTION", *points]
+        return "\n".join([*head, "EOF", ""])
+    if instance.size > MAX_EXPLICIT:
+        raise InstanceError(
+            f"instance {instance.name!r}: TSPLIB has no type for {metric!r} distances, and a "
+            f"matrix is written for at most {MAX_EXPLICIT} cities; write it as 'lagco'"
+        )
+    head += [f"EDGE_WEIGHT_TYPE : {EXPLICIT}", "EDGE_WEIGHT_FORMAT : UPPER_ROW"]
+    head += ["DISPLAY_DATA_TYPE : TWOD_DISPLAY", "EDGE_WEIGHT_SECTION"]
+    for i in range(instance.size - 1):
+        if metric == "explicit":
+            row = np.asarray(instance.array("matrix"))[i, i + 1 :]
+        else:
+            row = np.sqrt(((coordinates[i + 1 :] - coordinates[i]) ** 2).sum(axis=1))
+        head.append(" ".join(spelled(value) for value in row.tolist()))
+    if len(points):
+        head += ["DISPLAY_DATA_SECTION", *points]
+    return "\n".join([*head, "EOF", ""])
+
+
+def read_tour(source: Source, instance: Instance) -> Array:
+    """The tour of a file, as the order of the cities 0 to n - 1."""
+    n = instance.size
+    file = _File(source, longest=n)
+    if "TOUR_SECTION" not in file.places:
+        raise source.error("there is no TOUR_SECTION")
+    begin = file.places["TOUR_SECTION"]
+    names = instance.arrays.get("names")
+    ids = [str(k) for k in range(1, n + 1)] if names is None else names.tolist()
+    index = {name: city for city, name in enumerate(ids)}
+    tour: list[int] = []
+    for number in file.tour:
+        city = index.pop(str(number), None)
+        if city is None:
+            what = "twice" if str(number) in ids else f"but {instance.name!r} has no such city"
+            raise source.error(f"the tour names the city {number}, {what}", begin)
+        tour.append(city)
+    if index:
+        raise source.error(f"the tour leaves out the city {next(iter(index))}", begin)
+    return np.array(tour, dtype=np.int64)
+
+
+def write_tour(instance: Instance, tour: Array) -> str:
+    """A tour file."""
+    names = instance.arrays.get("names")
+    ids = np.arange(1, instance.size + 1) if names is None else names
+    head = [f"NAME : {clean(instance.name)}.tour", "TYPE : TOUR", f"DIMENSION : {instance.size}"]
+    return "\n".join([*head, "TOUR_SECTION", *map(str, ids[tour].tolist()), "-1", "EOF", ""])
+
+
+FORMAT = Format(
+    name="tsplib",
+    summary="cities as in TSPLIB",
+    problems=("tsp",),
+    matches=matches,
+    read=read,
+    write=write,
+    suffixes=(".tsp",),
+)
+TOUR = Format(
+    name="tsplib-tour",
+    summary="a tour as in TSPLIB",
+    problems=(),
+    matches=matches_tour,
+    hint="it is a solution: read_solution(instance, path)",
+)

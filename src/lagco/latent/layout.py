@@ -1,0 +1,78 @@
+"""How values and vectors of actions are laid out: the same in every state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.latent.paths import PathReader
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+class PathPart(NamedTuple):
+    """The component that is a path: its reader and name, and the component (None: any) whose edges
+    are its ends, with the view of those.
+    """
+
+    reader: PathReader
+    name: str
+    ends: str | None
+    ends_view: str
+
+
+@dataclass(frozen=True)
+class ActionLayout:
+    """What the action sets of one environment have in common.
+
+    Attributes:
+        columns: component to its columns in an action's vector, in the order declared.
+        references: component to the component whose elements carry its objects.
+        different: component to the component that must choose another element.
+        path: the component that is a path, if there is one.
+        mean: (d,) of the standardisation.
+        factor: (d,), one over its deviations.
+        projection: reduction of standardised vectors (d, r), None without one.
+    """
+
+    columns: Mapping[str, slice]
+    references: Mapping[str, str]
+    different: Mapping[str, str]
+    path: PathPart | None
+    mean: Array
+    factor: Array
+    projection: Array | None = None
+
+    @property
+    def width(self) -> int:
+        """Dimension d of an action vector before any reduction."""
+        return len(self.mean)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Components other than the path in the order of the search, the path's ends last."""
+        last = None if self.path is None else self.path.ends
+        names = [n for n in self.columns if self.path is None or n != self.path.name]
+        return sorted(names, key=lambda name: name == last)
+
+    @cached_property
+    def order(self) -> list[int]:
+        """Of each component as declared, its place in :attr:`names`; the path's is behind them."""
+        return [self.names.index(n) if n in self.names else len(self.names) for n in self.columns]
+
+    @cached_property
+    def scales(self) -> dict[str, tuple[Array, Array]]:
+        """Mean and factor of each component."""
+        return {n: (self.mean[c].copy(), self.factor[c].copy()) for n, c in self.columns.items()}
+
+    @cached_property
+    def searched(self) -> Array:
+        """Columns of a vector in the order in which the search concatenates them."""
+        names = self.names if self.path is None else [*self.names, self.path.name]
+        places = [np.arange(self.columns[n].start, self.columns[n].stop) for n in names]
+        return np.concatenate(places)

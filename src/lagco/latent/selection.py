@@ -1,0 +1,70 @@
+"""What may have changed since a reader last looked, and the elements that meet a spec."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.core.graph import EDGE, NODE, STRUCTURE, WIRING, GraphView
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+class Watch:
+    """Tells whether what a reader depends on may have changed since it last asked.
+
+    Args:
+        names: node attributes (edge attributes, with `edges`) that it reads, and their number of
+            rows.
+        edges: see there.
+        ends: whether it depends on what the edges join, too.
+    """
+
+    def __init__(
+        self, names: Container[str] = (), *, edges: bool = False, ends: bool = False
+    ) -> None:
+        self._names = names
+        self._kind = EDGE if edges else NODE
+        self._ends = ends
+        self._view: GraphView | None = None
+        self._clock = self._rows = -1
+
+    def changed(self, view: GraphView) -> bool:
+        """Whether anything of it may be other than at the last call."""
+        before, self._rows = self._rows, view.num_edges if self._kind == EDGE else view.num_nodes
+        same, self._view = view is self._view, view
+        clock, self._clock = self._clock, view.clock
+        if not same or before != self._rows:
+            return True
+        if clock == self._clock:
+            return False
+        notes = view.notes_since(clock)
+        if notes is None:
+            return True
+        names, wanted = self._names, self._kind
+        for kind, name, _ in notes:
+            if kind == wanted and name in names:
+                return True
+            if kind == STRUCTURE or (kind == WIRING and self._ends):
+                return True
+        return False
+
+
+class Selection:
+    """The nodes (or edges) of a view that meet a spec; the same array as long as they may."""
+
+    def __init__(self, spec: Mapping[str, Any] | None, *, edges: bool = False) -> None:
+        self._spec = spec or {}
+        self._edges = edges
+        self._watch = Watch(self._spec, edges=edges)
+        self._found: Array = np.zeros(0, dtype=np.int64)
+
+    def __call__(self, view: GraphView) -> Array:
+        """Their numbers, ascending: int64 (k,)."""
+        if self._watch.changed(view):
+            select = view.select_edges if self._edges else view.select_nodes
+            self._found = select(self._spec)
+        return self._found

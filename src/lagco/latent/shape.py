@@ -1,0 +1,97 @@
+"""What follows from which elements an action may consist of, whatever their vectors are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.decoding import Dependence, ProductSpace
+from lagco.latent.components import Table
+from lagco.latent.layout import ActionLayout
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+class ActionShape:
+    """The elements of all components and the conditions between them.
+
+    From one state to the next they often stay the same while all vectors change; then the shape is
+    kept, and with it what is found out here.
+
+    Args:
+        tables: of the components other than paths, by name.
+        layout: of the actions.
+    """
+
+    def __init__(self, tables: Mapping[str, Table], layout: ActionLayout) -> None:
+        self._values = {name: table.values for name, table in tables.items()}
+        self._offsets = {name: table.offsets for name, table in tables.items()}
+        self._names = layout.names
+        self._references = layout.references
+        self._different = layout.different
+        self._space: ProductSpace | None = None
+
+    def fits(self, tables: Mapping[str, Table]) -> bool:
+        """Whether these tables have the same elements."""
+        values, offsets = self._values, self._offsets
+        for name, table in tables.items():
+            if table.values is not values[name] or table.offsets is not offsets[name]:
+                return False
+        return True
+
+    def space(self, vectors: Sequence[Array], pooling: Any) -> ProductSpace:
+        """The product of the components with these vectors, in the order of the search."""
+        if self._space is not None:
+            return self._space.renewed(vectors)
+        position = {name: c for c, name in enumerate(self._names)}
+        depends = {}
+        for child, parent in self._references.items():
+            offsets = self._offsets[child]
+            assert offsets is not None
+            depends[position[child]] = Dependence(position[parent], offsets, np.arange(offsets[-1]))
+        self._space = ProductSpace(
+            vectors,
+            depends=depends,
+            different=[(position[a], position[b]) for a, b in self._different.items()],
+            ids=[self._values[name] for name in self._names],
+            pooling=pooling,
+        )
+        return self._space
+
+    @cached_property
+    def excluded(self) -> int:
+        """Choices that a condition between two components rules out."""
+        excluded = 0
+        for a, b in self._different.items():
+            first, second = self._values[a], self._values[b]
+            common = len(np.intersect1d(first, second))
+            assert self._space is not None
+            excluded = common * (self._space.size // max(len(first) * len(second), 1))
+        return excluded
+
+    @cached_property
+    def choices(self) -> float:
+        """Choices of all components, conditions apart."""
+        return math.prod(float(len(values)) for values in self._values.values())
+
+    @cached_property
+    def weights(self) -> dict[str, Array]:
+        """How many actions contain each element, where that is not the same for all."""
+        weights: dict[str, Array] = {}
+        for child, parent in self._references.items():
+            offsets = self._offsets[child]
+            assert offsets is not None
+            count = np.diff(offsets).astype(np.float64)
+            weights[parent] = weights.get(parent, 1.0) * count
+        for a, b in self._different.items():
+            first, second = self._values[a], self._values[b]
+            common_a = np.isin(first, second)
+            common_b = np.isin(second, first)
+            weights[a] = weights.get(a, 1.0) * (len(second) - common_a).astype(np.float64)
+            weights[b] = weights.get(b, 1.0) * (len(first) - common_b).astype(np.float64)
+        return weights

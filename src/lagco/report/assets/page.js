@@ -1,0 +1,149 @@
+"use strict";
+(() => {
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const hidden = new Set();  // methods that the reader has switched off
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+  // -- figures: drawn when they come near the window, all of them before printing
+  const CONFIG = {
+    responsive: true, displaylogo: false, showTips: false,
+    modeBarButtons: [["toImage", "resetScale2d"]],
+  };
+  const touch = matchMedia("(pointer: coarse)").matches;
+
+  const themed = () => {
+    const ink = colour("--ink"), muted = colour("--muted"), hair = colour("--hair");
+    const axis = {
+      gridcolor: hair, zerolinecolor: colour("--line"), linecolor: colour("--line"),
+      tickcolor: colour("--line"), automargin: true, ticks: "outside", ticklen: 4,
+      tickfont: {size: 11, color: muted}, title: {font: {size: 12, color: muted}, standoff: 8},
+    };
+    return {
+      axis,
+      layout: {
+        paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
+        font: {family: getComputedStyle(document.body).fontFamily, size: 12, color: ink},
+        margin: {l: 44, r: 14, t: 8, b: 36}, hovermode: "closest", dragmode: touch ? false : "zoom",
+        hoverlabel: {font: {size: 12}, namelength: -1},
+        modebar: {bgcolor: "rgba(0,0,0,0)", color: muted, activecolor: ink},
+      },
+    };
+  };
+  const merged = (base, over) => {
+    const found = {...base};
+    for (const [key, value] of Object.entries(over)) {
+      const nested = value && typeof value === "object" && !Array.isArray(value);
+      found[key] = nested && base[key] ? merged(base[key], value) : value;
+    }
+    return found;
+  };
+  const layoutOf = (figure) => {
+    const theme = themed();
+    const layout = merged(theme.layout, figure.layout);
+    for (const key of Object.keys(layout)) {
+      if (/^[xy]axis/.test(key)) layout[key] = merged(theme.axis, layout[key]);
+    }
+    return layout;
+  };
+  const read = (place) => {
+    if (!place.figure) place.figure = JSON.parse(place.querySelector("script").textContent);
+    return place.figure;
+  };
+  const draw = (place) => {
+    if (place.drawn) return;
+    place.drawn = true;
+    const figure = read(place);
+    const data = figure.data.map((trace) => ({...trace, visible: !hidden.has(trace.meta)}));
+    Plotly.newPlot(place, data, layoutOf(figure), CONFIG);
+  };
+  const plots = all(".plot");
+  const visible = (place) => place.offsetParent !== null;
+  const watch = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (entry.isIntersecting) { watch.unobserve(entry.target); draw(entry.target); }
+    }
+  }, {rootMargin: "600px"});
+  plots.forEach((place) => watch.observe(place));
+
+  const restyle = () => plots.filter((p) => p.drawn).forEach(
+    (place) => Plotly.relayout(place, layoutOf(read(place))));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", restyle);
+  const print = matchMedia("print");
+  print.addEventListener("change", () => { restyle(); plots.forEach((p) => p.drawn && Plotly.Plots.resize(p)); });
+  window.drawAll = () => plots.filter(visible).forEach(draw);
+  addEventListener("beforeprint", window.drawAll);
+
+  // -- legends
+  for (const button of all(".legend button")) {
+    button.addEventListener("click", () => {
+      const method = button.dataset.method;
+      hidden.has(method) ? hidden.delete(method) : hidden.add(method);
+      all(".legend button").filter((b) => b.dataset.method === method)
+        .forEach((b) => b.setAttribute("aria-pressed", String(!hidden.has(method))));
+      for (const place of plots.filter((p) => p.drawn)) {
+        const places = read(place).data.flatMap((t, i) => t.meta === method ? [i] : []);
+        if (places.length) Plotly.restyle(place, {visible: !hidden.has(method)}, places);
+      }
+    });
+  }
+
+  // -- choices
+  for (const chooser of all(".switch")) {
+    const form = chooser.querySelector(":scope > form");
+    form.reset();
+    form.addEventListener("change", () => {
+      const chosen = all("input:checked", form).map((input) => input.value).join(" ");
+      for (const variant of all(":scope > [data-variant]", chooser)) {
+        variant.hidden = variant.dataset.variant !== chosen;
+        if (!variant.hidden) all(".plot", variant).filter(visible).forEach(draw);
+      }
+    });
+  }
+
+  // -- tables: a click on a heading sorts
+  const key = (row, place) => {
+    const cell = row.cells[place], number = cell.dataset.v;
+    return number === undefined ? cell.textContent : Number(number);
+  };
+  const order = (a, b) => {
+    if (typeof a === "number" && typeof b === "number") return a - b;
+    if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;  // dashes come last
+    return a.localeCompare(b);
+  };
+  for (const heading of all("thead tr:last-child th")) {
+    heading.addEventListener("click", () => {
+      const body = heading.closest("table").tBodies[0];
+      const down = heading.getAttribute("aria-sort") === "descending";
+      const number = heading.classList.contains("n");
+      const rising = heading.hasAttribute("aria-sort") ? down : !number;  // numbers: largest first
+      all("th", heading.parentElement).forEach((th) => th.removeAttribute("aria-sort"));
+      heading.setAttribute("aria-sort", rising ? "ascending" : "descending");
+      const place = heading.cellIndex, sign = rising ? 1 : -1;
+      [...body.rows].sort((a, b) => {
+        const x = key(a, place), y = key(b, place);
+        return typeof x === typeof y ? sign * order(x, y) : order(x, y);
+      }).forEach((row) => body.append(row));
+    });
+  }
+
+  // -- episodes
+  for (const film of all(".film")) {
+    const frames = all("figure", film), slider = film.querySelector("input");
+    if (slider) slider.addEventListener("input", () => {
+      frames.forEach((frame, i) => frame.classList.toggle("shown", i === Number(slider.value)));
+    });
+  }
+
+  // -- contents: folded on a phone, and where the reader is
+  const contents = document.querySelector("nav details");
+  if (matchMedia("(max-width: 40rem)").matches) contents.open = false;
+  const links = new Map(all("nav a").map((a) => [a.getAttribute("href").slice(1), a]));
+  const spy = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      links.forEach((a) => a.classList.remove("here"));
+      links.get(entry.target.id)?.classList.add("here");
+    }
+  }, {rootMargin: "-10% 0px -80% 0px"});
+  all("main > section").forEach((section) => spy.observe(section));
+})();

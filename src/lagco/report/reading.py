@@ -1,0 +1,244 @@
+"""What the page needs of a ledger, read once and arranged."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from lagco.errors import LagcoError
+from lagco.report.palette import methods_in_order, problems_in_order, strategies_in_order
+from lagco.statistics import interquartile_mean
+from lagco.study import Ledger, Record, generalization_table
+from lagco.study.runs import selected
+from lagco.study.tables import setting_of
+
+#: of the test episodes of an instance
+SELECTIONS = ("best", "first", "all")
+#: problem, method and strategy of runs
+Place: TypeAlias = tuple[str, str, str]
+
+
+class _ReadOnce(Ledger):
+    """A ledger that reads its records once: several tables are made from them."""
+
+    @cached_property
+    def _known(self) -> list[Record]:
+        return super().records()
+
+    def records(self, kind: str | None = None, *, superseded: bool = False) -> list[Record]:
+        """All records, or those of a kind."""
+        if superseded:
+            return super().records(kind, superseded=True)
+        return [record for record in self._known if kind in (None, record.kind)]
+
+
+class Study:
+    """A ledger as the sections see it.
+
+    Attributes:
+        ledger: where everything comes from.
+        problems: classes of problems that are not lagco's.
+        episodes: whether episodes are to be drawn.
+    """
+
+    def __init__(
+        self, folder: str | Path, *, problems: Sequence[Any] = (), episodes: bool = True
+    ) -> None:
+        self.ledger: Ledger = _ReadOnce(folder)
+        self.problems = tuple(problems)
+        self.episodes = episodes
+        if not self.ledger.root.is_dir():
+            raise LagcoError(f"{folder}: no such folder; give the folder of a study")
+        if not self.records():
+            raise LagcoError(
+                f"{folder}: holds no record of a study; run one first, for instance "
+                f"lagco study generalization --out {folder}"
+            )
+
+    def records(self, kind: str | None = None) -> list[Record]:
+        """All records, or those of a kind."""
+        return self.ledger.records(kind)
+
+    # -- runs
+
+    @cached_property
+    def _runs(self) -> dict[str, dict[Place, list[Record]]]:
+        found: dict[str, dict[Place, list[Record]]] = {}
+        for record in self.records("run"):
+            found.setdefault(setting_of(record), {}).setdefault(_place(record), []).append(record)
+        return found
+
+    @cached_property
+    def settings(self) -> list[str]:
+        """What runs were made with, the setting with most runs first."""
+        sizes = {name: sum(map(len, places.values())) for name, places in self._runs.items()}
+        return sorted(sizes, key=lambda name: (-sizes[name], name))
+
+    def runs(self, setting: str) -> dict[Place, list[Record]]:
+        """Runs by problem, method and strategy."""
+        return self._runs[setting]
+
+    def problems_of(self, setting: str) -> list[str]:
+        """Problems with runs of a setting."""
+        return problems_in_order(problem for problem, _, _ in self._runs[setting])
+
+    def methods_of(self, setting: str) -> list[str]:
+        """Methods with runs of a setting."""
+        return methods_in_order(method for _, method, _ in self._runs[setting])
+
+    def strategies_of(self, setting: str) -> list[str]:
+        """Strategies with runs of a setting."""
+        return strategies_in_order(strategy for _, _, strategy in self._runs[setting])
+
+    @cached_property
+    def rows(self) -> dict[str, dict[Place, dict[str, Any]]]:
+        """Rows of the generalisation table by setting and place: scores, best episodes."""
+        found: dict[str, dict[Place, dict[str, Any]]] = {}
+        for row in generalization_table(self.ledger, ("score",), ("best",)):
+            if row["strategy"] is not None:
+                place = (row["problem"], row["method"], row["strategy"])
+                found.setdefault(row["setting"], {})[place] = row
+        return found
+
+    def transfer(self, setting: str, place: Place, measure: str) -> float | None:
+        """Unseen minus seen of the runs at a place; None where either is missing."""
+        return transfer(self._runs[setting].get(place, ()), measure)
+
+    def policies(self, setting: str, problem: str) -> dict[str, Record]:
+        """Plain policies on the data that the runs of a setting were tested on."""
+        used = {
+            record.spec["data"]
+            for (name, _, _), records in self._runs[setting].items()
+            for record in records
+            if name == problem
+        }
+        found = {
+            str(record.spec["policy"]): record
+            for record in self.records("policy")
+            if record.spec["data"] in used and record.result["instances"]
+        }
+        return {name: found[name] for name in methods_in_order(found)}
+
+    # -- everything else
+
+    @cached_property
+    def failures(self) -> list[dict[str, Any]]:
+        """What failed and was not done since, by kind and name."""
+        paths = sorted((self.ledger.root / "failures").glob("*/*.json"))
+        found = [content for path in paths if (content := _object(path)) is not None]
+        return sorted(found, key=lambda f: (str(f.get("kind")), str(f.get("name"))))
+
+    @cached_property
+    def planned(self) -> dict[str, dict[str, Any]]:
+        """The settings with which studies were last started, by study."""
+        paths = sorted((self.ledger.root / "studies").glob("*.json"))
+        found = {path.stem: _object(path) for path in paths}
+        return {
+            name: content["settings"]
+            for name, content in found.items()
+            if content is not None and isinstance(content.get("settings"), dict)
+        }
+
+    @property
+    def title(self) -> str:
+        """Heading of the page."""
+        return f"Study report: {self.ledger.root.name}"
+
+    @property
+    def lead(self) -> str:
+        """What the page is about, in a sentence."""
+        counts = Counter(record.kind for record in self.records())
+        problems = {str(record.spec["problem"]) for record in self.records()}
+        parts = [count_of(len(problems), "problem")]
+        for kind, noun in _NOUNS.items():
+            if counts[kind]:
+                parts.append(count_of(counts[kind], noun))
+        return ", ".join(parts) + "."
+
+    @property
+    def footer(self) -> str:
+        """Where the figures come from."""
+        finished = [str(record.measured.get("finished", "")) for record in self.records()]
+        return (
+            f"Made by lagco report from {count_of(len(self.records()), 'record')}; "
+            f"the last one was finished on {max(finished)[:10] or 'an unknown day'}. "
+            "The page needs no network."
+        )
+
+
+_NOUNS = {
+    "run": "training run",
+    "latency": "series of timed decisions",
+    "throughput": "timed training",
+    "embedding": "look at an action space",
+    "trial": "tuning trial",
+}
+_PLURALS = {
+    "series of timed decisions": "series of timed decisions",
+    "look at an action space": "looks at action spaces",
+}
+
+
+def count_of(count: int, noun: str) -> str:
+    """A number and a noun, in the plural where it has to be."""
+    return f"{count} {noun if count == 1 else _PLURALS.get(noun, noun + 's')}"
+
+
+def listed(words: Iterable[str]) -> str:
+    """Words as a list in a sentence."""
+    *first, last = list(words) or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def grouped(records: Iterable[Record], key: Callable[[Record], Any]) -> dict[Any, list[Record]]:
+    """Records by what `key` says."""
+    found: dict[Any, list[Record]] = {}
+    for record in records:
+        found.setdefault(key(record), []).append(record)
+    return found
+
+
+def values_of(
+    records: Iterable[Record], measure: str, selection: str = "best", *, seen: bool = False
+) -> list[float]:
+    """Values of a measure over the unseen (or seen) instances of runs, all together."""
+    return [
+        value
+        for record in records
+        for instance in record.result["instances"]
+        if instance["seen"] == seen
+        for value in selected(instance[measure], selection, measure)
+    ]
+
+
+def middle(values: Sequence[float]) -> tuple[float, float, float] | None:
+    """Interquartile mean, 16th and 84th percentile; None without values."""
+    if not values:
+        return None
+    p16, p84 = np.percentile(values, [16, 84])
+    return interquartile_mean(values), float(p16), float(p84)
+
+
+def transfer(records: Sequence[Record], measure: str) -> float | None:
+    """Interquartile mean over unseen minus that over seen instances, of the best episodes."""
+    unseen, seen = (values_of(records, measure, seen=which) for which in (False, True))
+    return interquartile_mean(unseen) - interquartile_mean(seen) if unseen and seen else None
+
+
+def _place(record: Record) -> Place:
+    config: Mapping[str, Any] = record.spec["config"]
+    return str(record.spec["problem"]), str(config["method"]), str(config["strategy"])
+
+
+def _object(path: Path) -> dict[str, Any] | None:
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None

@@ -1,0 +1,83 @@
+"""What sections about runs share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from lagco.report.blocks import Block, Together, switch
+from lagco.report.reading import Study, count_of
+from lagco.study import Record
+
+NO_RUNS = "The ledger holds no training runs. lagco study generalization --out DIR makes them."
+#: how measures are called on the page
+MEASURE_NAMES = {
+    "score": "score",
+    "score_best": "score, best state",
+    "solver_score": "solver score",
+    "solver_score_best": "solver score, best state",
+    "gap": "gap, %",
+}
+MEASURE_MEANINGS = {
+    "score": "the score of the final state on the paper's scale: 0 is the worst and 1 the best "
+    "value that the sweeps found",
+    "score_best": "the score of the best state of the episode on the paper's scale: 0 is the worst "
+    "and 1 the best value that the sweeps found",
+    "solver_score": "the score of the final state on the solver's scale: 0 is the sweeps' worst "
+    "value, 1 the solver's",
+    "solver_score_best": "the score of the best state of the episode on the solver's scale: 0 is "
+    "the sweeps' worst value, 1 the solver's",
+    "gap": "how much worse the best state is than the solver's value, in percent; smaller is "
+    "better",
+}
+
+
+def by_setting(study: Study, make: Callable[[str], Sequence[Block]]) -> list[Block]:
+    """What `make` gives for every setting of the runs, one of them shown at a time."""
+    return [switch("Runs with", {name: Together(make(name)) for name in study.settings})]
+
+
+def by_strategy(study: Study, setting: str, make: Callable[[str], Block]) -> Block:
+    """What `make` gives for every strategy, `varied` shown first."""
+    strategies = study.strategies_of(setting)
+    ordered = [s for s in strategies if s == "varied"] + [s for s in strategies if s != "varied"]
+    return switch("Trained on", {strategy: make(strategy) for strategy in ordered})
+
+
+def selection_names(episodes: int) -> dict[str, str]:
+    """How choices among test episodes are called on the page."""
+    return {"best": f"best of {episodes}", "first": "first only", "all": f"all {episodes}"}
+
+
+def episodes_of(study: Study, setting: str) -> int:
+    """Test episodes per instance, the most of any run."""
+    return max(int(r.spec["episodes"]) for runs in study.runs(setting).values() for r in runs)
+
+
+def file_part(study: Study, setting: str) -> str:
+    """What distinguishes file names of a setting; nothing where there is only one."""
+    return "" if len(study.settings) == 1 else f"-{slug(setting)}"
+
+
+def slug(name: str) -> str:
+    """A name as a part of a file name."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "other"
+
+
+def instance_scores(records: Sequence[Record]) -> dict[int, float]:
+    """Mean over runs of the best episode's score on every instance that was unseen to them."""
+    found: dict[int, list[float]] = {}
+    for record in records:
+        for instance in record.result["instances"]:
+            values = [value for value in instance["score"] if value is not None]
+            if not instance["seen"] and values:
+                found.setdefault(int(instance["index"]), []).append(max(values))
+    return {index: sum(values) / len(values) for index, values in sorted(found.items())}
+
+
+def runs_in(records: Sequence[Sequence[Record]]) -> str:
+    """How many runs each of several groups has, in words."""
+    counts = sorted({len(group) for group in records})
+    if len(counts) == 1:
+        return count_of(counts[0], "run")
+    return f"{counts[0]} to {counts[-1]} runs"

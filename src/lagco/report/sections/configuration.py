@@ -1,0 +1,198 @@
+"""Everything that determined the figures: configuration, data, versions, hardware."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lagco.report.blocks import Block, Folded, Heading, Preformatted, Shown
+from lagco.report.palette import methods_in_order, problems_in_order
+from lagco.report.reading import Study, count_of, grouped
+from lagco.report.sections.common import by_setting, file_part
+from lagco.report.tables import Column, Table, table
+from lagco.study import Record
+
+#: fields that runs of one table differ in by design
+_VARIED = ("method", "strategy", "seed")
+
+
+def blocks(study: Study) -> Sequence[Block]:
+    """Tables, all runs as a file, and the settings of the studies."""
+    found: list[Block] = []
+    if study.settings:
+        found += [
+            Heading("Training"),
+            *by_setting(study, lambda setting: [Shown(_training(study, setting))]),
+            Shown(_runs(study), files_only=True),
+        ]
+    if study.records("data"):
+        found += [Heading("Data"), Shown(_data(study))]
+    found += [Heading("Versions and machines"), Shown(_versions(study)), Shown(_machines(study))]
+    if study.planned:
+        inner: list[Block] = []
+        for name, settings in study.planned.items():
+            inner += [Heading(name), Preformatted(json.dumps(settings, indent=1))]
+        found.append(Folded("Settings of the studies, as they were last started", inner))
+    return found
+
+
+def _training(study: Study, setting: str) -> Table:
+    """Fields that all methods share in one column, others per method."""
+    configs: dict[str, list[Mapping[str, Any]]] = {}
+    for (_, method, _), records in study.runs(setting).items():
+        configs.setdefault(method, []).extend(record.spec["config"] for record in records)
+    methods = methods_in_order(configs)
+    fields = [name for name in next(iter(configs.values()))[0] if name not in _VARIED]
+    values = {
+        (name, method): _together(config.get(name) for config in configs[method])
+        for name in fields
+        for method in methods
+    }
+    rows = []
+    for name in fields:
+        distinct = dict.fromkeys(values[name, method] for method in methods)
+        usual = max(distinct, key=lambda v: sum(values[name, m] == v for m in methods))
+        others = [f"{m}: {values[name, m]}" for m in methods if values[name, m] != usual]
+        rows.append((name, usual, ", ".join(others) or None))
+    columns = (
+        Column("field", "field"),
+        Column("value", "value"),
+        Column("except", "except"),
+    )
+    caption = (
+        "Training configuration of the runs, with the methods that differ from the others. Fields "
+        "that a method does not use are listed too."
+    )
+    return table(f"training-configuration{file_part(study, setting)}", caption, columns, rows)
+
+
+def _together(values: Any) -> str:
+    return " or ".join(dict.fromkeys(_text(value) for value in values))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(_text(item) for item in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _runs(study: Study) -> Table:
+    measures = ("score", "score_best", "solver_score", "solver_score_best", "gap")
+    columns = [
+        *(Column(n, n) for n in ("setting", "problem", "method", "strategy", "fold", "seed")),
+        *(Column(f"unseen {m} {s}", f"{m} {s}") for m in measures for s in ("best", "first")),
+        Column("delta score", "delta"),
+        Column("train_s", "seconds"),
+    ]
+    rows = []
+    for setting in study.settings:
+        for (problem, method, strategy), records in study.runs(setting).items():
+            for record in records:
+                unseen = record.result["summary"]["unseen"]
+                rows.append(
+                    (
+                        setting,
+                        problem,
+                        method,
+                        strategy,
+                        int(record.spec["fold"]),
+                        int(record.spec["seed"]),
+                        *(unseen[m][s] for m in measures for s in ("best", "first")),
+                        record.result["summary"]["delta"].get("score"),
+                        record.measured.get("train_s"),
+                    )
+                )
+    caption = (
+        f"All {count_of(len(rows), 'run')} with their interquartile means over unseen instances, "
+        "one row each, as a file:"
+    )
+    return table("runs", caption, columns, rows)
+
+
+def _data(study: Study) -> Table:
+    columns = (
+        Column("problem", "problem"),
+        Column("instances", "instances"),
+        Column("smallest", "smallest"),
+        Column("largest", "largest"),
+        Column("seed", "seed"),
+        Column("solver", "solver's values"),
+        Column("checksum", "checksum"),
+    )
+    names = problems_in_order(str(record.spec["problem"]) for record in study.records("data"))
+    ordered = sorted(
+        study.records("data"), key=lambda r: (names.index(str(r.spec["problem"])), r.name, r.key)
+    )
+    rows = []
+    for record in ordered:
+        instances = record.result["instances"]
+        sizes = [int(entry["size"]) for entry in instances]
+        statuses: dict[str, int] = {}
+        for entry in instances:
+            status = str(entry.get("solver_status") or "none")
+            statuses[status] = statuses.get(status, 0) + 1
+        rows.append(
+            (
+                str(record.spec["problem"]),
+                len(instances),
+                min(sizes, default=None),
+                max(sizes, default=None),
+                record.spec.get("seed"),
+                ", ".join(f"{count} {status}" for status, count in sorted(statuses.items())),
+                str(record.result["checksum"])[:12],
+            )
+        )
+    caption = "Data sets: sizes of their instances and what the solvers' values are worth."
+    return table("data", caption, columns, rows)
+
+
+def _versions(study: Study) -> Table:
+    names: dict[str, dict[str, int]] = {}
+    for record in study.records():
+        for name, version in record.environment.items():
+            text = "not installed" if version is None else str(version)
+            names.setdefault(str(name), {}).setdefault(text, 0)
+            names[str(name)][text] += 1
+    codes = grouped(study.records(), _code)
+    columns = (Column("package", "package"), Column("version", "version"))
+    rows = [
+        (name, ", ".join(v if len(found) == 1 else f"{v} ({n} records)" for v, n in found.items()))
+        for name, found in sorted(names.items())
+    ]
+    rows.append(("code hashes", ", ".join(f"{h[:12]} ({len(r)})" for h, r in codes.items())))
+    caption = (
+        "Versions that the records were computed with. Code hashes are over the source files that "
+        "a task uses, one per problem; more than one per problem means that code changed between "
+        "records."
+    )
+    return table("versions", caption, columns, rows)
+
+
+def _code(record: Record) -> str:
+    return str(record.spec["code"]["hash"])
+
+
+def _machines(study: Study) -> Table:
+    found = grouped(
+        study.records(),
+        lambda r: (str(r.measured.get("host", "unknown")), str(r.measured.get("cpu", "unknown"))),
+    )
+    columns = (
+        Column("host", "machine"),
+        Column("cpu", "processor"),
+        Column("records", "records"),
+        Column("first", "first finished"),
+        Column("last", "last finished"),
+    )
+    rows = []
+    for (host, cpu), records in sorted(found.items()):
+        times = sorted(str(record.measured.get("finished", "")) for record in records)
+        rows.append((host, cpu, len(records), *(_minute(t) for t in (times[0], times[-1]))))
+    return table("machines", "Where the records were computed (times in UTC).", columns, rows)
+
+
+def _minute(time: str) -> str:
+    return time[:16].replace("T", " ")

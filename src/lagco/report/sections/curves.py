@@ -1,0 +1,121 @@
+"""Learning curves: mean over seeds and a band around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lagco.report.blocks import Block, Grid, Legend, Plot, Shown, Text
+from lagco.report.plots import axis, band, figure, line
+from lagco.report.reading import Study
+from lagco.report.sections.common import NO_RUNS, by_setting, by_strategy, file_part, runs_in
+from lagco.report.tables import Cell, Column, Table, mark_best, table
+from lagco.study import Record
+
+_POINTS = 48
+
+
+def blocks(study: Study) -> Sequence[Block] | str:
+    """One figure per problem."""
+    if not study.settings:
+        return NO_RUNS
+    return by_setting(study, lambda setting: _of_setting(study, setting))
+
+
+def _of_setting(study: Study, setting: str) -> list[Block]:
+    def grid(strategy: str) -> Block:
+        plots = [
+            Plot(problem, drawn)
+            for problem in study.problems_of(setting)
+            if (drawn := _curves(study, setting, problem, strategy)) is not None
+        ]
+        if not plots:
+            return Text("No episode of these runs ended in training, so there is no curve.")
+        runs = [r for (_, _, s), r in study.runs(setting).items() if s == strategy]
+        caption = (
+            "Score of training episodes (mean of the last ones) over environment steps, agents "
+            f"trained on {strategy} instances. Line: mean over {runs_in(runs)}; band: their 16th "
+            "to 84th percentile."
+        )
+        return Grid(plots, caption)
+
+    found: list[Block] = [Legend(study.methods_of(setting)), by_strategy(study, setting, grid)]
+    found.append(Shown(_ends(study, setting)))
+    return found
+
+
+def _curves(study: Study, setting: str, problem: str, strategy: str) -> dict[str, Any] | None:
+    bands: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = []
+    for method in study.methods_of(setting):
+        found = _together(study.runs(setting).get((problem, method, strategy), ()))
+        if found is None:
+            continue
+        steps, values = found
+        if len(values) > 1:
+            low, high = np.percentile(values, [16, 84], axis=0)
+            bands.append(band(method, steps.tolist(), low.tolist(), high.tolist()))
+        mean = values.mean(axis=0)
+        few = len(steps) < 4
+        lines.append(
+            line(method, steps.tolist(), mean.tolist(), marks=few, hovertemplate="%{y:.3f}")
+        )
+    if not lines:
+        return None
+    x_axis = axis("environment steps", rangemode="tozero", exponentformat="SI", nticks=6)
+    return figure([*bands, *lines], x_axis, axis("score"))
+
+
+def _together(records: Sequence[Record]) -> tuple[Any, Any] | None:
+    """Steps that all curves reach, and the scores there (runs, steps)."""
+    curves = []
+    for record in records:
+        curve = record.result["curve"]
+        known = [
+            (step, score)
+            for step, score in zip(curve["steps"], curve["score"], strict=True)
+            if score is not None
+        ]
+        if known:
+            curves.append(np.array(known, dtype=float).T)
+    if not curves:
+        return None
+    first, last = max(c[0, 0] for c in curves), min(c[0, -1] for c in curves)
+    if first > last:
+        return None
+    if len(curves) == 1 or all(np.array_equal(c[0], curves[0][0]) for c in curves):
+        steps = curves[0][0]
+    else:
+        steps = np.linspace(first, last, _POINTS)
+    return steps, np.array([np.interp(steps, *curve) for curve in curves])
+
+
+def _ends(study: Study, setting: str) -> Table:
+    methods = study.methods_of(setting)
+    columns = [
+        Column("problem", "problem"),
+        Column("strategy", "strategy"),
+        *(Column(method, method, digits=2) for method in methods),
+    ]
+    rows = []
+    for problem in study.problems_of(setting):
+        for strategy in study.strategies_of(setting):
+            cells = [Cell(problem), Cell(strategy)]
+            for method in methods:
+                found = _together(study.runs(setting).get((problem, method, strategy), ()))
+                ends = None if found is None else found[1][:, -1]
+                cells.append(Cell() if ends is None else _spread(ends))
+            rows.append([*cells[:2], *mark_best(cells[2:], columns[2:])])
+    caption = (
+        "Score of training episodes at the end of training: mean over runs, and the 16th to the "
+        "84th percentile. Bold: the largest of the row. These are training instances; they say nothing about unseen ones."
+    )
+    name = f"training-scores{file_part(study, setting)}"
+    return table(name, caption, columns, rows, "16–84 %")
+
+
+def _spread(values: Any) -> Cell:
+    low, high = np.percentile(values, [16, 84])
+    return Cell(float(values.mean()), float(low), float(high))

@@ -1,0 +1,128 @@
+"""How scores spread over instances, and how they depend on size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lagco.report.blocks import Block, Grid, Heading, Legend, Plot
+from lagco.report.palette import look
+from lagco.report.plots import axis, box, dots, faint, figure, label, line, numbers
+from lagco.report.reading import Study, values_of
+from lagco.report.sections.common import (
+    NO_RUNS,
+    by_setting,
+    by_strategy,
+    episodes_of,
+    instance_scores,
+    runs_in,
+)
+from lagco.study import Record
+
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+#: sizes are put into so many classes for the lines through the points
+_CLASSES = 8
+
+
+def blocks(study: Study) -> Sequence[Block] | str:
+    """Boxes per method, and scores over sizes."""
+    if not study.settings:
+        return NO_RUNS
+    return by_setting(study, lambda setting: _of_setting(study, setting))
+
+
+def _of_setting(study: Study, setting: str) -> list[Block]:
+    best = f"best of {episodes_of(study, setting)} episodes"
+
+    def boxes(strategy: str) -> Block:
+        plots = [
+            Plot(problem, _boxes(study, setting, problem, strategy), height=240)
+            for problem in study.problems_of(setting)
+        ]
+        return Grid(
+            plots,
+            f"Scores on unseen instances ({best}) of agents trained on {strategy} instances, "
+            f"{_runs(study, setting, strategy)} per method taken together. Boxes: quartiles and "
+            "median; whiskers: 5th and 95th percentile. Grey: plain policies.",
+        )
+
+    def sizes(strategy: str) -> Block:
+        plots = [
+            Plot(problem, _sizes(study, setting, problem, strategy))
+            for problem in study.problems_of(setting)
+        ]
+        return Grid(
+            plots,
+            f"Score on every unseen instance ({best}, mean over the runs that did not train on it) "
+            f"against its size; agents trained on {strategy} instances, "
+            f"{_runs(study, setting, strategy)} per method. Lines: medians of up to {_CLASSES} "
+            "classes of size.",
+        )
+
+    return [
+        Heading("Scores over instances"),
+        by_strategy(study, setting, boxes),
+        Heading("Scores over sizes"),
+        Legend(study.methods_of(setting)),
+        by_strategy(study, setting, sizes),
+    ]
+
+
+def _runs(study: Study, setting: str, strategy: str) -> str:
+    return runs_in([r for (_, _, s), r in study.runs(setting).items() if s == strategy])
+
+
+def _boxes(study: Study, setting: str, problem: str, strategy: str) -> dict[str, Any]:
+    groups: dict[str, Sequence[Record]] = {
+        method: records
+        for method in study.methods_of(setting)
+        if (records := study.runs(setting).get((problem, method, strategy)))
+    }
+    groups |= {name: [record] for name, record in study.policies(setting, problem).items()}
+    traces = []
+    names = []
+    for method, records in reversed(groups.items()):
+        values = values_of(records, "score")
+        if values:
+            quantiles = [np.quantile(values, _QUANTILES).tolist()]
+            traces.append(box(method, [len(names)], quantiles, horizontal=True, width=0.6))
+            names.append(method)
+    ticks = {"tickvals": list(range(len(names))), "ticktext": [label(name) for name in names]}
+    y_axis = axis(**ticks, range=[-0.6, len(names) - 0.4], zeroline=False, showgrid=False)
+    return figure(traces, axis("score", rangemode="tozero"), y_axis)
+
+
+def _sizes(study: Study, setting: str, problem: str, strategy: str) -> dict[str, Any]:
+    points: list[dict[str, Any]] = []
+    lines: list[dict[str, Any]] = []
+    for method in study.methods_of(setting):
+        x, y = _sized(study.runs(setting).get((problem, method, strategy), ()))
+        if not len(x):
+            continue
+        colour = look(method).colour
+        mark = {"size": 4, "color": faint(colour, 0.35), "symbol": "circle"}
+        points.append(dots(method, x.tolist(), numbers(y.tolist()), marker=mark, hoverinfo="skip"))
+        lines.append(line(method, *_medians(x, y), hovertemplate="size %{x:.0f}: %{y:.3f}"))
+    return figure([*points, *lines], axis("size"), axis("score", rangemode="tozero"))
+
+
+def _sized(records: Sequence[Record]) -> tuple[Any, Any]:
+    """Sizes of the unseen instances in order, and their mean scores."""
+    scores = instance_scores(records)
+    sizes = {i["index"]: i["size"] for record in records for i in record.result["instances"]}
+    order = sorted(scores, key=lambda index: (sizes[index], index))
+    return (
+        np.array([sizes[index] for index in order]),
+        np.array([scores[index] for index in order]),
+    )
+
+
+def _medians(x: Any, y: Any) -> tuple[list[float], list[float]]:
+    """Medians over classes of neighbouring sizes, equally many instances in each."""
+    classes = np.array_split(np.arange(len(x)), min(_CLASSES, len(x)))
+    return (
+        [float(np.mean(x[places])) for places in classes],
+        [float(np.median(y[places])) for places in classes],
+    )

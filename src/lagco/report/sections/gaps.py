@@ -1,0 +1,104 @@
+"""How much worse agents do on unseen instances than on those they were trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lagco.report.blocks import Block, Grid, Plot, Shown, Text
+from lagco.report.palette import look
+from lagco.report.plots import axis, dots, figure, label, numbers
+from lagco.report.reading import Study
+from lagco.report.sections.common import (
+    MEASURE_NAMES,
+    NO_RUNS,
+    by_setting,
+    by_strategy,
+    file_part,
+    runs_in,
+)
+from lagco.report.tables import Cell, Column, Table, table
+
+
+def blocks(study: Study) -> Sequence[Block] | str:
+    """Seen and unseen side by side, and the gaps on both scales."""
+    if not study.settings:
+        return NO_RUNS
+    return by_setting(study, lambda setting: _of_setting(study, setting))
+
+
+def _of_setting(study: Study, setting: str) -> list[Block]:
+    def grid(strategy: str) -> Block:
+        plots = [
+            Plot(problem, drawn, height=230)
+            for problem in study.problems_of(setting)
+            if (drawn := _dumbbells(study, setting, problem, strategy)) is not None
+        ]
+        if not plots:
+            return Text("No run of this strategy scored on both seen and unseen instances.")
+        runs = [r for (_, _, s), r in study.runs(setting).items() if s == strategy]
+        caption = (
+            f"Score of the best test episode on training instances (open) and on unseen ones "
+            f"(filled), agents trained on {strategy} instances: interquartile means over "
+            f"{runs_in(runs)} per method. Short lines transfer well."
+        )
+        return Grid(plots, caption)
+
+    return [by_strategy(study, setting, grid), Shown(_table(study, setting))]
+
+
+def _dumbbells(study: Study, setting: str, problem: str, strategy: str) -> dict[str, Any] | None:
+    traces: list[dict[str, Any]] = []
+    methods = []
+    for method in reversed(study.methods_of(setting)):
+        row = study.rows[setting].get((problem, method, strategy))
+        if row is None or row["score/best"] is None or row["delta"]["score"] is None:
+            continue
+        unseen = row["score/best"]["iqm"]
+        x, y = numbers([unseen - row["delta"]["score"], unseen]), [len(methods)] * 2
+        methods.append(method)
+        colour = look(method).colour
+        mark = {
+            "symbol": ["circle-open", "circle"],
+            "size": 9,
+            "color": colour,
+            "line": {"width": 2, "color": colour},
+        }
+        traces.append(
+            dots(
+                method,
+                x,
+                y,
+                mode="lines+markers",
+                marker=mark,
+                line={"color": colour, "width": 2},
+                hovertemplate="%{x:.3f}",
+            )
+        )
+    if not traces:
+        return None
+    names = {"tickvals": list(range(len(methods))), "ticktext": [label(m) for m in methods]}
+    y_axis = axis(**names, range=[-0.6, len(methods) - 0.4], zeroline=False)
+    return figure(traces, axis("score", rangemode="tozero"), y_axis)
+
+
+def _table(study: Study, setting: str) -> Table:
+    columns = [Column("problem", "problem"), Column("method", "method")]
+    strategies = study.strategies_of(setting)
+    measures = ("score", "solver_score")
+    for measure in measures:
+        columns += [Column(s, s, MEASURE_NAMES[measure], digits=2, signed=True) for s in strategies]
+    rows = []
+    for problem in study.problems_of(setting):
+        for method in study.methods_of(setting):
+            cells = [Cell(problem), Cell(method)]
+            for measure in measures:
+                for strategy in strategies:
+                    place = (problem, method, strategy)
+                    cells.append(Cell(study.transfer(setting, place, measure)))
+            rows.append(cells)
+    caption = (
+        "Unseen minus seen: interquartile mean of the best episode on unseen instances minus that "
+        "on training instances, on both scales. Below zero the agent does worse on unseen ones."
+    )
+    return table(f"gaps{file_part(study, setting)}", caption, columns, rows)

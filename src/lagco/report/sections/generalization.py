@@ -1,0 +1,266 @@
+"""The generalisation table, laid out as in the paper, with the paper's figures beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lagco.evaluation import MEASURES
+from lagco.report.blocks import Block, Folded, Grid, Heading, Legend, Plot, Shown, Switch, Text
+from lagco.report.palette import LETTERS, look, methods_in_order
+from lagco.report.plots import axis, dots, error_bars, figure, label, line, numbers
+from lagco.report.reading import SELECTIONS, Place, Study, count_of, middle, values_of
+from lagco.report.sections.common import (
+    MEASURE_MEANINGS,
+    MEASURE_NAMES,
+    NO_RUNS,
+    by_setting,
+    episodes_of,
+    file_part,
+    runs_in,
+    selection_names,
+)
+from lagco.report.tables import Cell, Column, Table, mark_best_down, table
+from lagco.study import paper_score
+
+
+def blocks(study: Study) -> Sequence[Block] | str:
+    """Tables for every measure and selection, then ours beside the paper's."""
+    if not study.settings:
+        return NO_RUNS
+    return by_setting(study, lambda setting: _of_setting(study, setting))
+
+
+def _of_setting(study: Study, setting: str) -> list[Block]:
+    names = selection_names(episodes_of(study, setting))
+    variants = {
+        (MEASURE_NAMES[measure], names[selection]): Shown(
+            _table(study, setting, measure, selection), by_group=True
+        )
+        for measure in MEASURES
+        for selection in SELECTIONS
+    }
+    choices = [
+        ("Measure", [MEASURE_NAMES[measure] for measure in MEASURES]),
+        ("Test episodes", [names[selection] for selection in SELECTIONS]),
+    ]
+    about = Text(
+        f"Runs with {setting}. Every agent is tested on the instances that it was not trained on. "
+        "It is trained on one small (S), medium (M) or large (L) instance, or on a varied fifth of "
+        "them (V)."
+    )
+    found: list[Block] = [about, Switch(choices, variants), *_policies(study, setting)]
+    return found + _beside_paper(study, setting)
+
+
+def _table(study: Study, setting: str, measure: str, selection: str) -> Table:
+    methods = study.methods_of(setting)
+    strategies = study.strategies_of(setting)
+    paper = measure == "score" and selection == "best"
+    columns = [Column("method", "method")]
+    digits = 1 if measure == "gap" else 2
+    for problem in study.problems_of(setting):
+        columns += [
+            Column(strategy, LETTERS.get(strategy, strategy), problem, digits, hint=strategy)
+            for strategy in strategies
+        ]
+        if selection == "best":
+            hint = "unseen minus seen, mean over strategies"
+            columns.append(Column("delta", "Δ", problem, digits, signed=True, hint=hint))
+    runs = study.runs(setting)
+    filled: list[list[Cell]] = []
+    for method in methods:
+        cells = [Cell(method)]
+        for problem in study.problems_of(setting):
+            places = [(problem, method, strategy) for strategy in strategies]
+            for place in places:
+                theirs = paper_score(*place) if paper and place in runs else None
+                values = middle(values_of(runs.get(place, ()), measure, selection))
+                cells.append(Cell(*(values or ()), paper=theirs["iqm"] if theirs else None))
+            if selection == "best":
+                cells.append(_delta(study, setting, places, measure))
+        filled.append(cells)
+    columns_marked = [i for i, column in enumerate(columns) if column.key in strategies]
+    filled = mark_best_down(filled, columns, columns_marked, smallest=measure == "gap")
+    name = f"generalization-{measure}-{selection}{file_part(study, setting)}"
+    caption = _caption(study, setting, measure, selection)
+    return table(name, caption, columns, filled, "16–84 %")
+
+
+def _delta(study: Study, setting: str, places: Sequence[Place], measure: str) -> Cell:
+    """Mean over the strategies, as in the paper."""
+    found = [study.transfer(setting, place, measure) for place in places]
+    values = [value for value in found if value is not None]
+    theirs = paper_score(*places[0]) if measure == "score" else None
+    mean = sum(values) / len(values) if values else None
+    return Cell(mean, paper=theirs["delta"] if theirs and values else None)
+
+
+def _caption(study: Study, setting: str, measure: str, selection: str) -> str:
+    runs = study.runs(setting)
+    chosen = {
+        "best": f"the best of {episodes_of(study, setting)} test episodes per instance",
+        "first": "the first test episode per instance, in which the agent takes its mode",
+        "all": "all test episodes, without selection",
+    }[selection]
+    best = "smallest" if measure == "gap" else "largest"
+    text = (
+        f"Interquartile mean over unseen instances of {MEASURE_MEANINGS[measure]}; {chosen}; "
+        f"{runs_in(list(runs.values()))} per entry. Below it, the 16th to the 84th percentile"
+    )
+    if measure == "score" and selection == "best":
+        text += " and the paper's figure"
+    text += f". Bold: the {best} of the column."
+    if selection == "best":
+        text += " Δ: unseen minus seen instances, mean over the strategies."
+    refused = sum(row["refused"] for row in study.rows[setting].values())
+    if refused:
+        text += (
+            f" Padded agents did not take {count_of(refused, 'instance')} larger than their "
+            "padding; those have no score."
+        )
+    return text
+
+
+def _policies(study: Study, setting: str) -> list[Block]:
+    found = {p: study.policies(setting, p) for p in study.problems_of(setting)}
+    names = methods_in_order(name for policies in found.values() for name in policies)
+    if not names:
+        return []
+    columns = [Column("problem", "problem")]
+    measures = ("score", "solver_score", "gap")
+    for measure in measures:
+        digits = 1 if measure == "gap" else 2
+        columns += [Column(name, name, MEASURE_NAMES[measure], digits) for name in names]
+    rows: list[list[Cell]] = []
+    for problem, policies in found.items():
+        if not policies:
+            continue
+        cells = [Cell(problem)]
+        for measure in measures:
+            for name in names:
+                record = policies.get(name)
+                values = middle(values_of([record], measure)) if record else None
+                cells.append(Cell(*(values or ())))
+        rows.append(cells)
+    caption = (
+        "Plain policies on all instances, to compare with: interquartile mean of the best of "
+        f"{episodes_of(study, setting)} episodes, and the 16th to the 84th percentile. The solver's "
+        "column is the value that its reference holds."
+    )
+    shown = table(f"policies{file_part(study, setting)}", caption, columns, rows, "16–84 %")
+    return [Heading("Plain policies"), Shown(shown)]
+
+
+# -- beside the paper
+
+
+def _beside_paper(study: Study, setting: str) -> list[Block]:
+    rows = [row for row in study.rows[setting].values() if _compared(row)]
+    found: list[Block] = [Heading("Beside the paper")]
+    if rows:
+        close = sum(abs(row["paper"]["difference"]) <= 0.05 for row in rows)
+        above = sum(row["paper"]["difference"] > 0.05 for row in rows)
+        text = (
+            f"Of {count_of(len(rows), 'entry') if len(rows) == 1 else f'{len(rows)} entries'} that "
+            f"the paper also reports, ours are at most 0.05 away in {close}, higher in {above} and "
+            f"lower in {len(rows) - close - above}. Instances, features and references are not "
+            "the paper's own, so equal figures are not to be expected everywhere."
+        )
+        found.append(Text(text))
+    else:
+        found.append(Text("The paper reports none of these problems, methods and strategies."))
+    methods = study.methods_of(setting)
+    plots = [Plot(p, _dots(study, setting, p)) for p in study.problems_of(setting)]
+    caption = (
+        "Interquartile mean score on unseen instances (best of "
+        f"{episodes_of(study, setting)} episodes) per training strategy, with the 95 % bootstrap "
+        "interval. Short horizontal strokes: the paper. Grey lines: plain policies "
+        "(dotted random, dashed greedy and solver)."
+    )
+    found += [Legend(methods), Grid(plots, caption)]
+    if rows:
+        found.append(Folded("All differences as a table", [Shown(_differences(study, setting))]))
+    return found
+
+
+def _compared(row: dict[str, Any]) -> bool:
+    return row["paper"] is not None and "difference" in row["paper"]
+
+
+def _dots(study: Study, setting: str, problem: str) -> dict[str, Any]:
+    """Strategies side by side, methods next to each other within each."""
+    strategies, methods = study.strategies_of(setting), study.methods_of(setting)
+    rows = study.rows[setting]
+    traces = []
+    for name, record in study.policies(setting, problem).items():
+        values = middle(values_of([record], "score"))
+        if values is not None:
+            ends = [-0.5, len(strategies) - 0.5]
+            grey = line(name, ends, values[:1] * 2, hoverinfo="name+y")
+            traces.append(grey | {"line": grey["line"] | {"width": 1}})
+    for place, method in enumerate(methods):
+        shift = 0.8 * ((place + 0.5) / len(methods) - 0.5)
+        ours: list[tuple[float, dict[str, Any]]] = []
+        theirs: list[tuple[float, float]] = []
+        for number, strategy in enumerate(strategies):
+            row = rows.get((problem, method, strategy))
+            if row is None:
+                continue
+            if row["score/best"] is not None:
+                ours.append((number + shift, row["score/best"]))
+            if row["paper"] is not None:
+                theirs.append((number + shift, row["paper"]["iqm"]))
+        if theirs:
+            traces.append(_strokes(method, theirs))
+        if ours:
+            values = [s["iqm"] for _, s in ours]
+            low, high = ([s["iqm_interval"][i] for _, s in ours] for i in (0, 1))
+            bars = error_bars(values, low, high) | {"color": look(method).colour}
+            x = numbers([x for x, _ in ours])
+            traces.append(dots(method, x, numbers(values), error_y=bars, hovertemplate="%{y:.3f}"))
+    ticks = {"tickvals": list(range(len(strategies))), "ticktext": [label(s) for s in strategies]}
+    x_axis = axis(**ticks, range=[-0.5, len(strategies) - 0.5], showgrid=False, zeroline=False)
+    return figure(traces, x_axis, axis("score", rangemode="tozero"))
+
+
+def _strokes(method: str, points: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    mark = {"symbol": "line-ew-open", "size": 9, "line": {"width": 2}, "color": look(method).colour}
+    x, y = zip(*points, strict=True)
+    text = f"{label(method)}, paper"
+    return dots(method, numbers(x), numbers(y), marker=mark, name=text, hovertemplate="%{y:.2f}")
+
+
+def _differences(study: Study, setting: str) -> Table:
+    columns = (
+        Column("problem", "problem"),
+        Column("method", "method"),
+        Column("strategy", "strategy"),
+        Column("runs", "runs"),
+        Column("iqm", "ours", digits=2, hint="IQM with 95 % bootstrap interval"),
+        Column("paper", "paper", digits=2),
+        Column("difference", "difference", digits=2, signed=True),
+    )
+    rows = []
+    for (problem, method, strategy), row in study.rows[setting].items():
+        if not _compared(row):
+            continue
+        ours = row["score/best"]
+        low, high = ours["iqm_interval"]
+        paper = row["paper"]
+        rows.append(
+            (
+                problem,
+                method,
+                strategy,
+                row["runs"],
+                Cell(ours["iqm"], low, high),
+                paper["iqm"],
+                paper["difference"],
+            )
+        )
+    caption = (
+        "Our interquartile mean scores (best episode, final state), their 95 % bootstrap intervals, "
+        "and the paper's figures."
+    )
+    return table(f"beside-paper{file_part(study, setting)}", caption, columns, rows, "95 %")

@@ -1,0 +1,180 @@
+"""What was run, what failed and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lagco.report.blocks import Block, Folded, Heading, Preformatted, Shown, Text, Tiles
+from lagco.report.palette import methods_in_order, problems_in_order
+from lagco.report.reading import Study, count_of, grouped
+from lagco.report.tables import Column, significant, table
+
+_WHAT = {
+    "data": "data sets",
+    "encoder": "encoders",
+    "policy": "plain policies",
+    "run": "training runs",
+    "latency": "timed decisions",
+    "throughput": "timed trainings",
+    "embedding": "looks at action spaces",
+    "trial": "tuning trials",
+    "tune": "searches",
+}
+
+
+def blocks(study: Study) -> Sequence[Block]:
+    """Counts, coverage and failures."""
+    found: list[Block] = [Tiles(_facts(study)), _kinds(study)]
+    if study.records("run"):
+        found.append(_coverage(study))
+    if study.failures:
+        found += _failures(study)
+    return found
+
+
+def _facts(study: Study) -> list[tuple[str, str]]:
+    planned = planned_runs(study)
+    runs = study.records("run")
+    done = str(len(runs))
+    if planned is not None:
+        missing = _missing(study)
+        done = f"{len(runs)}" if not missing else f"{planned - missing} of {planned}"
+    seconds = sum(float(record.measured.get("seconds") or 0.0) for record in study.records())
+    facts = [
+        ("problems", str(len({str(record.spec["problem"]) for record in study.records()}))),
+        ("training runs", done),
+        ("failed tasks", str(len(study.failures))),
+        ("computing time", duration(seconds)),
+    ]
+    versions = sorted({str(record.spec["code"]["version"]) for record in study.records()})
+    return [*facts, ("lagco", ", ".join(versions))]
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, whichever reads best."""
+    for unit, length in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= 2 * length:
+            return f"{significant(seconds / length)} {unit}"
+    return f"{significant(seconds)} s"
+
+
+def _kinds(study: Study) -> Block:
+    failed = grouped_failures(study)
+    kinds = [kind for kind in _WHAT if study.records(kind) or kind in failed]
+    rows = []
+    for kind in kinds:
+        records = study.records(kind)
+        seconds = sum(float(record.measured.get("seconds") or 0.0) for record in records)
+        missing = _missing(study) if kind == "run" and planned_runs(study) is not None else None
+        rows.append((_WHAT[kind], len(records), failed.get(kind, 0), missing, duration(seconds)))
+    columns = (
+        Column("what", "what"),
+        Column("done", "done"),
+        Column("failed", "failed"),
+        Column("missing", "missing"),
+        Column("time", "time spent"),
+    )
+    caption = (
+        "Tasks by kind. Missing counts the training runs that the study was last started with and "
+        "that have no record, failed ones included; a dash where that is not known."
+    )
+    return Shown(table("tasks", caption, columns, rows))
+
+
+def grouped_failures(study: Study) -> dict[str, int]:
+    """Failures per kind."""
+    counts: dict[str, int] = {}
+    for failure in study.failures:
+        kind = str(failure.get("kind"))
+        counts[kind] = counts.get(kind, 0) + 1
+    return counts
+
+
+_PARTS = ("problems", "methods", "strategies", "seeds", "features", "steps")
+
+
+def planned_runs(study: Study) -> int | None:
+    """Runs that the study was last started with; None where that is not known."""
+    settings = study.planned.get("generalization")
+    if settings is None or not all(isinstance(settings.get(p), list) for p in _PARTS):
+        return None
+    total = 1
+    for part in _PARTS:
+        total *= len(settings[part])
+    return total
+
+
+def _missing(study: Study) -> int:
+    settings = study.planned["generalization"]
+    total = planned_runs(study) or 0
+    return total - sum(_belongs(record.spec, settings) for record in study.records("run"))
+
+
+def _belongs(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
+    config = spec["config"]
+    return (
+        spec["problem"] in settings["problems"]
+        and spec["seed"] in settings["seeds"]
+        and spec.get("instances") == settings.get("instances", spec.get("instances"))
+        and all(
+            config[name] in settings[part]
+            for name, part in (
+                ("method", "methods"),
+                ("strategy", "strategies"),
+                ("features", "features"),
+                ("steps", "steps"),
+            )
+        )
+    )
+
+
+def _coverage(study: Study) -> Block:
+    counts = grouped(
+        study.records("run"), lambda r: (str(r.spec["problem"]), str(r.spec["config"]["method"]))
+    )
+    methods = methods_in_order(method for _, method in counts)
+    problems = problems_in_order(problem for problem, _ in counts)
+    columns = (Column("problem", "problem"), *(Column(m, m) for m in methods))
+    rows = [(p, *(len(counts.get((p, m), ())) for m in methods)) for p in problems]
+    caption = "Training runs that are done, per problem and method, over all strategies and seeds."
+    return Shown(table("runs-done", caption, columns, rows))
+
+
+def _failures(study: Study) -> list[Block]:
+    columns = (
+        Column("kind", "kind"),
+        Column("name", "task"),
+        Column("attempts", "attempts"),
+        Column("error", "error"),
+    )
+    rows = [
+        (
+            str(failure.get("kind")),
+            str(failure.get("name")),
+            failure["attempts"] if isinstance(failure.get("attempts"), int) else None,
+            _short(str(failure.get("error"))),
+        )
+        for failure in study.failures
+    ]
+    caption = "What failed and was not done since; the same command tries it again."
+    first = study.failures[:20]
+    tracebacks: list[Block] = []
+    for failure in first:
+        tracebacks += [Text(str(failure.get("name"))), Preformatted(_end(failure))]
+    more = len(study.failures) - len(first)
+    if more:
+        tracebacks.append(Text(f"{count_of(more, 'more traceback')} in the folder failures."))
+    return [
+        Heading("Failures"),
+        Shown(table("failures", caption, columns, rows)),
+        Folded("Tracebacks", tracebacks),
+    ]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _end(failure: Mapping[str, Any]) -> str:
+    return str(failure.get("traceback") or failure.get("error"))[-3000:]

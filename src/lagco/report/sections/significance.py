@@ -1,0 +1,227 @@
+"""What can be said with how much certainty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from lagco.report.blocks import Block, Grid, Heading, Plot, Shown, Text, switch
+from lagco.report.plots import figure, label, numbers
+from lagco.report.reading import Study, count_of
+from lagco.report.sections.common import (
+    NO_RUNS,
+    by_setting,
+    episodes_of,
+    file_part,
+    instance_scores,
+    slug,
+)
+from lagco.report.tables import Cell, Column, Table, table
+from lagco.statistics import bootstrap_interval, mean
+from lagco.study import improvement_table
+
+_LEVEL = 0.05
+
+
+def blocks(study: Study) -> Sequence[Block] | str:
+    """All statistics, the leader against the others, and who beats whom."""
+    if not study.settings:
+        return NO_RUNS
+    return by_setting(study, lambda setting: _of_setting(study, setting))
+
+
+def _of_setting(study: Study, setting: str) -> list[Block]:
+    found: list[Block] = [
+        Heading("Statistics of every entry"),
+        _normality(study, setting),
+        switch(
+            "Problem",
+            {p: Shown(_statistics(study, setting, p)) for p in study.problems_of(setting)},
+        ),
+    ]
+    leaders = _leaders(study, setting)
+    if leaders.rows:
+        found += [Heading("The best method against the next"), Shown(leaders)]
+    plots = _improvement(study, setting)
+    if plots:
+        caption = (
+            "How often the method of the row does better than the method of the column on an "
+            "unseen instance drawn at random (ties count half), all strategies and runs together; "
+            "0.5 means no difference."
+        )
+        found += [Heading("Who beats whom"), Grid(plots, caption)]
+    return found
+
+
+def _normality(study: Study, setting: str) -> Block:
+    tested = [
+        row["score/best"]["shapiro_p"]
+        for row in study.rows[setting].values()
+        if row["score/best"] is not None and row["score/best"]["shapiro_p"] is not None
+    ]
+    if not tested:
+        return Text("There are too few scores per entry to test whether they are normal.")
+    rejected = sum(p < _LEVEL for p in tested)
+    return Text(
+        f"The Shapiro–Wilk test rejects normality at the 5 % level for {rejected} of "
+        f"{count_of(len(tested), 'sample')} of scores. So tables show interquartile means "
+        "and percentiles, and intervals come from the bootstrap, which assumes no distribution."
+    )
+
+
+def _statistics(study: Study, setting: str, problem: str) -> Table:
+    columns = (
+        Column("strategy", "strategy"),
+        Column("method", "method"),
+        Column("runs", "runs"),
+        Column("scores", "scores"),
+        Column("iqm", "IQM", digits=3, hint="interquartile mean, 95 % bootstrap interval"),
+        Column("mean", "mean", digits=3, hint="95 % bootstrap interval"),
+        Column("p16", "p16", digits=3, hint="16th percentile"),
+        Column("p84", "p84", digits=3, hint="84th percentile"),
+        Column("shapiro_p", "p (normal)", digits=3, floor=0.001, hint="Shapiro–Wilk"),
+    )
+    rows = []
+    for strategy in study.strategies_of(setting):
+        for method in study.methods_of(setting):
+            row = study.rows[setting].get((problem, method, strategy))
+            if row is None or row["score/best"] is None:
+                continue
+            summary = row["score/best"]
+            rows.append(
+                (
+                    strategy,
+                    method,
+                    row["runs"],
+                    summary["count"],
+                    Cell(summary["iqm"], *summary["iqm_interval"]),
+                    Cell(summary["mean"], *summary["mean_interval"]),
+                    summary["p16"],
+                    summary["p84"],
+                    summary["shapiro_p"],
+                )
+            )
+    caption = (
+        f"{problem}: scores on unseen instances (best of {episodes_of(study, setting)} episodes, "
+        "final state), as in the paper's extended tables. Below IQM and mean their 95 % bootstrap "
+        "intervals. A small p speaks against a normal distribution."
+    )
+    name = f"statistics-{slug(problem)}{file_part(study, setting)}"
+    return table(name, caption, columns, rows, "95 %")
+
+
+# -- the leader against the next
+
+
+def _leaders(study: Study, setting: str) -> Table:
+    columns = (
+        Column("problem", "problem"),
+        Column("strategy", "strategy"),
+        Column("best", "best"),
+        Column("second", "next"),
+        Column("instances", "instances"),
+        Column("difference", "difference", digits=3, signed=True),
+        Column(
+            "p",
+            "p (Holm)",
+            digits=3,
+            floor=0.001,
+            hint="Wilcoxon signed-rank test, Holm's correction",
+        ),
+    )
+    pairs = []
+    for problem in study.problems_of(setting):
+        for strategy in study.strategies_of(setting):
+            found = _leading_pair(study, setting, problem, strategy)
+            if found is not None:
+                pairs.append((problem, strategy, *found))
+    corrected = _holm([pair[-1] for pair in pairs])
+    rows = []
+    for (problem, strategy, first, second, differences, _), p in zip(pairs, corrected, strict=True):
+        low, high = bootstrap_interval(differences, mean)
+        cell = Cell(float(np.mean(differences)), low, high)
+        rows.append((problem, strategy, first, second, len(differences), cell, p))
+    caption = (
+        "The method with the largest interquartile mean score against the next one, on the unseen "
+        "instances that both were tested on: mean difference of the scores with its 95 % bootstrap "
+        "interval, and p of the Wilcoxon signed-rank test, corrected for the number of rows. "
+        "Instances are the sample; runs on the same instance are averaged first, so differences "
+        "between training seeds are not part of the test."
+    )
+    name = f"leaders{file_part(study, setting)}"
+    return table(name, caption, columns, rows, "95 %")
+
+
+def _leading_pair(
+    study: Study, setting: str, problem: str, strategy: str
+) -> tuple[str, str, Any, float] | None:
+    ranked = []
+    for method in study.methods_of(setting):
+        row = study.rows[setting].get((problem, method, strategy))
+        if row is not None and row["score/best"] is not None:
+            ranked.append((-row["score/best"]["iqm"], method))
+    if len(ranked) < 2:
+        return None
+    (_, first), (_, second) = sorted(ranked)[:2]
+    runs = study.runs(setting)
+    ours, theirs = (instance_scores(runs[problem, m, strategy]) for m in (first, second))
+    shared = sorted(ours.keys() & theirs.keys())
+    if len(shared) < 3:
+        return None
+    differences = np.array([ours[index] - theirs[index] for index in shared])
+    p = 1.0 if not differences.any() else float(stats.wilcoxon(differences).pvalue)
+    return first, second, differences, p
+
+
+def _holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down correction."""
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    corrected = [1.0] * len(p_values)
+    largest = 0.0
+    for rank, place in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        corrected[place] = largest
+    return corrected
+
+
+# -- who beats whom
+
+
+def _improvement(study: Study, setting: str) -> list[Block]:
+    rows = [row for row in improvement_table(study.ledger) if row["setting"] == setting]
+    found: list[Block] = []
+    for problem in study.problems_of(setting):
+        known = {
+            (r["first"], r["second"]): r["probability"] for r in rows if r["problem"] == problem
+        }
+        methods = [m for m in study.methods_of(setting) if any(m in pair for pair in known)]
+        if known:
+            found.append(Plot(problem, _matrix(methods, known), height=300))
+    return found
+
+
+def _matrix(methods: Sequence[str], known: dict[tuple[str, str], float]) -> dict[str, Any]:
+    rows = list(reversed(methods))
+    values = [numbers([known.get((a, b)) for b in methods], 2) for a in rows]
+    names = [label(method) for method in methods]
+    trace = {
+        "type": "heatmap",
+        "x": names,
+        "y": names[::-1],
+        "z": values,
+        "zmin": 0,
+        "zmax": 1,
+        "colorscale": [[0, "#d98d3f"], [0.5, "#f4f4f2"], [1, "#3f7fb5"]],
+        "showscale": False,
+        "xgap": 1,
+        "ygap": 1,
+        "texttemplate": "%{z:.2f}",
+        "textfont": {"size": 10, "color": "#1c2127"},
+        "hovertemplate": "%{y} over %{x}: %{z:.2f}<extra></extra>",
+    }
+    x_axis = {"type": "category", "side": "top", "tickangle": -40, "showgrid": False, "ticks": ""}
+    y_axis = {"type": "category", "showgrid": False, "ticks": ""}
+    return figure([trace], x_axis, y_axis)

@@ -1,0 +1,156 @@
+"""Tables as plain data: columns, rows, and what a cell says beside its value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+Value: TypeAlias = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column.
+
+    Attributes:
+        key: its name in a CSV file.
+        title: its heading.
+        group: a heading over several columns.
+        digits: decimals of its numbers; three significant digits where None.
+        signed: whether numbers carry a plus sign.
+        floor: the least that is shown; what is smaller is shown as less than it.
+        hint: what the heading means, where it is short.
+    """
+
+    key: str
+    title: str
+    group: str = ""
+    digits: int | None = None
+    signed: bool = False
+    floor: float | None = None
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """An entry.
+
+    Attributes:
+        value: text, a number, or None for nothing.
+        low: lower end of the spread or interval.
+        high: upper end.
+        paper: the figure of the paper.
+        best: whether it is the best of those it is compared with.
+    """
+
+    value: Value = None
+    low: float | None = None
+    high: float | None = None
+    paper: float | None = None
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    Attributes:
+        name: file name without suffix, and label in LaTeX.
+        caption: what it shows, in a sentence or two.
+        columns: from left to right.
+        rows: as many cells each as there are columns.
+        spread: what the low and high ends of its cells are, in a word.
+    """
+
+    name: str
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    spread: str = ""
+
+    def groups(self) -> list[str]:
+        """The headings over columns, in order, without the empty one."""
+        return list(dict.fromkeys(column.group for column in self.columns if column.group))
+
+    def part(self, group: str) -> Table:
+        """The columns of a group and those of none."""
+        kept = [i for i, column in enumerate(self.columns) if column.group in ("", group)]
+        columns = tuple(replace(self.columns[i], group="") for i in kept)
+        rows = tuple(tuple(row[i] for i in kept) for row in self.rows)
+        return replace(self, columns=columns, rows=rows)
+
+
+def table(
+    name: str,
+    caption: str,
+    columns: Iterable[Column],
+    rows: Iterable[Sequence[Cell | Value]],
+    spread: str = "",
+) -> Table:
+    """A table from cells or plain values."""
+    filled = tuple(
+        tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row) for row in rows
+    )
+    return Table(name, caption, tuple(columns), filled, spread)
+
+
+def shown(value: Value, column: Column) -> str:
+    """A value as tables show it; an en dash for nothing."""
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int):
+        return f"{value:,}".replace(",", "\u2009") if abs(value) >= 10_000 else str(value)
+    if column.floor is not None and value < column.floor:
+        return f"<{column.floor:g}"
+    if column.digits is not None:
+        text = f"{value:{'+' if column.signed else ''}.{column.digits}f}"
+        return text.replace("-", "", 1) if float(text) == 0 and not column.signed else text
+    return significant(value)
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """A number with some significant digits, never in exponents between 0.001 and a million."""
+    if value == 0:
+        return "0"
+    if not 1e-3 <= abs(value) < 1e6:
+        return f"{value:.{digits - 1}e}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:.{decimals}f}"
+
+
+def mark_best(
+    cells: Sequence[Cell], columns: Sequence[Column], *, smallest: bool = False
+) -> list[Cell]:
+    """The same cells with the best number marked, and what is shown alike."""
+    values = [cell.value for cell in cells]
+    numbers = [value for value in values if isinstance(value, int | float)]
+    if len(numbers) < 2:
+        return list(cells)
+    best = min(numbers) if smallest else max(numbers)
+    return [
+        replace(cell, best=shown(cell.value, column) == shown(best, column))
+        if isinstance(cell.value, int | float)
+        else cell
+        for cell, column in zip(cells, columns, strict=True)
+    ]
+
+
+def mark_best_down(
+    rows: Sequence[Sequence[Cell]],
+    columns: Sequence[Column],
+    places: Iterable[int],
+    *,
+    smallest: bool = False,
+) -> list[list[Cell]]:
+    """The same rows with the best number of the columns at `places` marked."""
+    marked = [list(row) for row in rows]
+    for place in places:
+        column = [row[place] for row in marked]
+        cells = mark_best(column, [columns[place]] * len(column), smallest=smallest)
+        for row, cell in zip(marked, cells, strict=True):
+            row[place] = cell
+    return marked

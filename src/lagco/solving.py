@@ -1,0 +1,432 @@
+"""Answering one instance: an agent, a plain policy or the solver, within a time limit."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.core.picture import save_picture
+from lagco.core.problem import Problem
+from lagco.errors import LagcoError, MissingExtra, SpecError, suggest
+from lagco.instances import Instance, SolverReference
+from lagco.instances.formats import read
+from lagco.policies import POLICIES, plain_policy
+from lagco.problems import problem_class, registered_class
+
+Array: TypeAlias = npt.NDArray[Any]
+
+SOLVE_POLICIES = (*POLICIES, "solver")
+IMPROVEMENTS = ("none", "2opt")
+#: episodes that run side by side at most
+TEAM = 16
+#: share of the time that a missing reference may take
+_REFERENCE_SHARE = 0.2
+#: larger instances get no reference of their own
+_REFERENCE_SIZE = 5_000
+_FIRST_EFFORT = 1 / 4096
+
+
+@dataclass(frozen=True)
+class Trace:
+    """An episode up to its best state: seed and start of the environment, and the raw actions."""
+
+    seed: int
+    start: Any
+    actions: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The best solution found, and how good it is.
+
+    Attributes:
+        problem: name of the problem.
+        instance: the instance that was solved.
+        by: who found it.
+        objective: of the solution.
+        solution: in the problem's own form.
+        gap: to the reference, in percent of it; negative if the answer is better; None without one.
+        reference: what the gap is measured against.
+        valid: whether computing the objective from scratch gives the same value.
+        seconds: from the instance being read to the answer, reference included; loading the agent
+            and compiled code is not counted.
+        episodes: how many were finished.
+        trace: how to reach the solution's state again, where steps led to it.
+    """
+
+    problem: str
+    instance: Instance
+    by: str
+    objective: float
+    solution: Array
+    gap: float | None
+    reference: SolverReference | None
+    valid: bool
+    seconds: float
+    episodes: int
+    trace: Trace | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        reference = self.reference
+        return {
+            "problem": self.problem,
+            "instance": self.instance.name,
+            "size": self.instance.size,
+            "by": self.by,
+            "objective": self.objective,
+            "gap": self.gap,
+            "reference": reference
+            and {
+                "value": reference.value,
+                "status": reference.status,
+                "solver": reference.solver,
+            },
+            "valid": self.valid,
+            "seconds": round(self.seconds, 3),
+            "episodes": self.episodes,
+            "solution": self.solution.tolist(),
+        }
+
+    def draw(self, path: str | Path) -> None:
+        """Write a picture of the solution; the suffix sets the format."""
+        cls = registered_class(self.problem, "the answer")
+        env = cls(self.instance, rewards=False)
+        if self.trace is None:
+            env.reset(seed=0, options={"start": self.solution})
+        else:
+            env.reset(seed=self.trace.seed, options={"start": self.trace.start})
+            for action in self.trace.actions:
+                env.step(action)
+        save_picture(env.draw_on, path)
+
+
+def solve(
+    source: Instance | str | Path,
+    *,
+    problem: str | type[Problem] | None = None,
+    agent: Any = None,
+    policy: str | None = None,
+    decoder: str | None = None,
+    k: int = 10,
+    start: Any = "current",
+    seconds: float = 2.0,
+    improve: str = "none",
+    demands: str | Path | None = None,
+    seed: int = 42,
+) -> Answer:
+    """Find a good solution of one instance within a time limit.
+
+    Episodes run side by side until the time is over: first one per start in which the agent takes
+    its mode, then ones in which it samples. The first solution is always finished.
+
+    Args:
+        source: an instance or a file in any of the formats that lagco reads.
+        problem: which problem the file means, where it could mean several.
+        agent: ``default`` (the agent that comes with lagco), the folder of a bundle, or an agent.
+        policy: instead of an agent: ``random``, ``greedy`` or ``solver``.
+        decoder: how a projection agent's points are decoded, if not by its own decoder.
+        k: how many of the nearest actions that decoder chooses among.
+        start: ``current`` (what the file says, else ``default``), ``default`` or ``worst``.
+        seconds: time limit, for the answer and the reference it is compared with.
+        improve: ``2opt`` shortens tours by local search; ``none``.
+        demands: file of a demand matrix, for topologies.
+        seed: of starts and samples.
+    """
+    if agent is not None and policy is not None:
+        raise SpecError(f"give agent={agent!r} or policy={policy!r}, not both")
+    if improve not in IMPROVEMENTS:
+        raise SpecError(suggest("improve", improve, IMPROVEMENTS))
+    if policy is not None and policy not in SOLVE_POLICIES:
+        raise SpecError(suggest("policy", policy, SOLVE_POLICIES))
+    if not seconds > 0:
+        raise SpecError(f"seconds={seconds}: give a positive time")
+    if isinstance(source, Instance):
+        instance = source
+    else:
+        name = problem if isinstance(problem, str) or problem is None else problem.name
+        instance = read(source, name, demands=demands)
+    cls = problem_class(problem) if problem else registered_class(instance.problem, str(source))
+    if policy == "solver":
+        by, player, features = "solver", None, "full"
+    else:
+        player, by, features = _player(cls, agent, policy, decoder, k)
+    _load_compiled(cls, player, features)
+    began = time.perf_counter()
+    deadline = began + seconds
+    instance = _with_scale(cls, instance, seed, seconds)
+    if player is None:
+        reference = _solver_within(cls, instance, seed, deadline)
+        if reference is None or reference.solution is None:
+            raise LagcoError(f"the solver of {cls.name!r} gives no solution, only a bound")
+        found = _Found(reference.value, np.asarray(reference.solution), None, 0)
+    else:
+        reference = _reference(cls, instance, seed, seconds)
+        found = _search(cls, instance, player, features, start, deadline, seed)
+    solution, objective, trace = found.solution, found.objective, found.trace
+    if improve != "none":
+        solution, trace = cls.improve(instance, solution, improve), None
+        objective = cls.evaluate_solution(instance, solution)
+    gap = None if reference is None else _gap(cls, objective, reference.value)
+    recomputed = cls.evaluate_solution(instance, solution)
+    valid = math.isclose(recomputed, objective, rel_tol=1e-6, abs_tol=1e-9)
+    elapsed = time.perf_counter() - began
+    return Answer(
+        cls.name,
+        instance,
+        by,
+        objective,
+        solution,
+        gap,
+        reference,
+        valid,
+        elapsed,
+        found.episodes,
+        trace,
+    )
+
+
+@dataclass(frozen=True)
+class _Found:
+    objective: float
+    solution: Array
+    trace: Trace | None
+    episodes: int
+
+
+class _Player(Protocol):
+    """Decides for several environments."""
+
+    def act(
+        self, members: Sequence[int], rngs: Sequence[np.random.Generator], explore: Sequence[bool]
+    ) -> list[Any]: ...
+
+
+class _PolicyTeam:
+    def __init__(self, policy: Any, envs: Sequence[Problem]) -> None:
+        self._policy = policy
+        self._envs = envs
+
+    def act(
+        self, members: Sequence[int], rngs: Sequence[np.random.Generator], explore: Sequence[bool]
+    ) -> list[Any]:
+        return [
+            self._policy.act(self._envs[m], r, e)
+            for m, r, e in zip(members, rngs, explore, strict=True)
+        ]
+
+
+def _player(
+    cls: type[Problem], agent: Any, policy: str | None, decoder: str | None, k: int
+) -> tuple[Any, str, str]:
+    """What makes teams, its name, and the features it needs."""
+    if policy is not None:
+        if decoder is not None:
+            raise SpecError(f"decoder={decoder!r}: the policy {policy} does not decode points")
+        chosen = plain_policy(policy)
+        return (lambda envs: _PolicyTeam(chosen, envs)), policy, "full"
+    from lagco.agents.bundle import Agent, load
+    from lagco.agents.shipped import default_agent
+
+    if agent is None or (isinstance(agent, str) and agent == "default"):
+        loaded = default_agent(cls.name)
+        by = f"{loaded.name} (default agent)"
+    else:
+        loaded = agent if isinstance(agent, Agent) else load(agent, cls)
+        by = loaded.name
+    if loaded.problem.name != cls.name:
+        raise SpecError(f"the agent decides on {loaded.problem.name!r}, the file is {cls.name!r}")
+    if decoder is not None:
+        loaded = loaded.with_decoder(decoder, k)
+        by = f"{by}, {decoder} decoder"
+    return loaded.team, by, loaded.features
+
+
+@dataclass
+class _Episode:
+    seed: int
+    start: Any
+    explore: bool
+    rng: np.random.Generator
+    actions: list[Any] = field(default_factory=list)
+    best: float | None = None  # value of its best state
+    length: int = 0  # steps to there
+
+
+def _search(
+    cls: type[Problem],
+    instance: Instance,
+    make_team: Any,
+    features: str,
+    start: Any,
+    deadline: float,
+    seed: int,
+) -> _Found:
+    """The best of all episodes that fit into the time."""
+    first = cls(instance, features=features, start=start)
+    first.reset(seed=seed)
+    if not first.is_feasible():  # built up step by step: only complete states count
+        first.rewards = False
+    plan = _episodes(first, start, seed)
+    envs = [first]
+    search = _Search(cls, envs, make_team(envs), plan, deadline)
+    began = time.perf_counter()
+    search.run(until_first=True)
+    took = time.perf_counter() - began
+    side_by_side = int(min(TEAM, (deadline - time.perf_counter()) / max(took, 1e-9)))
+    if side_by_side > 1:
+        for _ in range(side_by_side - 1):
+            envs.append(cls(instance, features=features, start=start, rewards=first.rewards))
+        for env in envs[1:]:
+            env.reset(seed=seed)
+        search.team = make_team(envs)
+    search.run()
+    if search.best is None:
+        raise LagcoError(f"no solution of {instance.name!r} was found")
+    return _Found(*search.best, search.finished)
+
+
+def _episodes(env: Problem, start: Any, seed: int) -> Iterator[tuple[Any, int, bool]]:
+    """Start, seed and whether to sample: one mode per start, then samples without end."""
+    starts = env.starts()
+    order = np.random.default_rng([seed, 3]).permutation(len(starts))
+    choices = [starts[i] for i in order] or [start]
+    for number in itertools.count():
+        turn = number // len(choices)
+        yield choices[number % len(choices)], seed + number, turn > 0
+
+
+class _Search:
+    """Episodes side by side in some environments, and the best state that any of them met."""
+
+    def __init__(
+        self,
+        cls: type[Problem],
+        envs: list[Problem],
+        team: _Player,
+        plan: Iterator[tuple[Any, int, bool]],
+        deadline: float,
+    ) -> None:
+        self._cls = cls
+        self._envs = envs
+        self.team = team
+        self._plan = plan
+        self._deadline = deadline
+        self.best: tuple[float, Array, Trace] | None = None
+        self.finished = 0
+
+    def run(self, until_first: bool = False) -> None:
+        """Go on until the time is over, or until one more episode is finished.
+
+        Without a solution so far, the first environment goes on beyond the deadline.
+        """
+        playing = {i: self._begin(i) for i in range(len(self._envs))}
+        before = self.finished
+        while not (until_first and self.finished > before):
+            if time.perf_counter() > self._deadline:
+                for member, episode in playing.items():
+                    self._note(self._envs[member], episode)
+                if self.best is not None:
+                    return
+                playing = dict(itertools.islice(playing.items(), 1))
+            members = list(playing)
+            rngs = [playing[m].rng for m in members]
+            actions = self.team.act(members, rngs, [playing[m].explore for m in members])
+            for member, action in zip(members, actions, strict=True):
+                env, episode = self._envs[member], playing[member]
+                *_, terminated, truncated, _ = env.step(action)
+                episode.actions.append(action)
+                if env.best_objective != episode.best:
+                    episode.best, episode.length = env.best_objective, len(episode.actions)
+                if terminated or truncated:
+                    self.finished += 1
+                    self._note(env, episode)
+                    playing[member] = self._begin(member)
+
+    def _begin(self, member: int) -> _Episode:
+        start, seed, explore = next(self._plan)
+        env = self._envs[member]
+        env.reset(seed=seed, options={"start": start})
+        rng = np.random.default_rng([seed, 4])
+        return _Episode(seed, start, explore, rng, best=env.best_objective)
+
+    def _note(self, env: Problem, episode: _Episode) -> None:
+        value, solution = env.best_objective, env.best_solution
+        if value is None or solution is None:
+            return
+        if self.best is None or (value > self.best[0] if env.maximise else value < self.best[0]):
+            actions = tuple(episode.actions[: episode.length])
+            self.best = value, solution, Trace(episode.seed, episode.start, actions)
+
+
+def _load_compiled(cls: type[Problem], make_team: Any, features: str) -> None:
+    """Take a few steps on a small instance, so that compiled code is in memory."""
+    small = cls.generate(cls.default_size)
+    with contextlib.suppress(MissingExtra, SpecError):
+        cls.solve(small, 0, 0.0)
+    if make_team is None:
+        return
+    envs = [cls(small, features=features, start="default") for _ in range(2)]
+    for env in envs:
+        env.reset(seed=0)
+    team = make_team(envs)
+    rngs = [np.random.default_rng(0)] * 2
+    for _ in range(3):
+        for env, action in zip(envs, team.act((0, 1), rngs, (False, True)), strict=True):
+            env.step(action)
+
+
+def _gap(cls: type[Problem], objective: float, reference: float) -> float | None:
+    worse = reference - objective if cls.maximise else objective - reference
+    if reference == 0:
+        return 0.0 if worse == 0 else None
+    return 100.0 * worse / abs(reference)
+
+
+def _reference(
+    cls: type[Problem], instance: Instance, seed: int, seconds: float
+) -> SolverReference | None:
+    """What the instance brings, else what the solver finds in a share of the time."""
+    if instance.references.solver is not None:
+        return instance.references.solver
+    if instance.size > _REFERENCE_SIZE:
+        return None
+    limit = time.perf_counter() + _REFERENCE_SHARE * seconds
+    try:
+        return _solver_within(cls, instance, seed, limit)
+    except (MissingExtra, SpecError):  # no solver on this machine, or none at all
+        return None
+
+
+def _solver_within(
+    cls: type[Problem], instance: Instance, seed: int, deadline: float
+) -> SolverReference | None:
+    """The solver's value, with as much effort as fits; the smallest effort is always made."""
+    effort, best = _FIRST_EFFORT, None
+    while True:
+        began = time.perf_counter()
+        found = cls.solve(instance, seed, effort).solver
+        now = time.perf_counter()
+        if found is not None and (best is None or (_gap(cls, found.value, best.value) or 0) < 0):
+            best = found
+        fitting = 0.7 * (deadline - now) / max(now - began, 1e-9)
+        if effort >= 1.0 or fitting < 2.0 or (found and found.status == "optimal"):
+            return best
+        effort = min(1.0, effort * min(fitting, 16.0))
+
+
+def _with_scale(cls: type[Problem], instance: Instance, seed: int, seconds: float) -> Instance:
+    """The instance with the sweeps that its objective is defined by, where it needs them."""
+    if not cls.scaled_by_sweeps or instance.references.sweeps is not None:
+        return instance
+    references = cls.sweep(instance, max(20, int(100 * seconds)), seed)
+    return replace(instance, references=replace(instance.references, sweeps=references.sweeps))

@@ -1,0 +1,103 @@
+"""The paper's experiments, one call each, on one machine or a cluster.
+
+>>> ledger = lagco.study.generalization("study", preset="smoke")
+>>> lagco.study.generalization_table(ledger)
+
+Everything is written to a folder (:class:`Ledger`); what is there is not done again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lagco.study.driver import Progress, Status
+from lagco.study.engines import Engine, LocalEngine, RayEngine
+from lagco.study.estimating import Estimate, estimate
+from lagco.study.ledger import Ledger, Record
+from lagco.study.paper import paper_score, paper_tables
+from lagco.study.running import StudyFailed, run_study, study_of, study_status
+from lagco.study.tables import generalization_table, improvement_table
+from lagco.study.timing_tables import scaling, training_times
+
+__all__ = [
+    "Engine",
+    "Estimate",
+    "Ledger",
+    "LocalEngine",
+    "Progress",
+    "RayEngine",
+    "Record",
+    "Status",
+    "StudyFailed",
+    "embeddings",
+    "estimate",
+    "generalization",
+    "generalization_table",
+    "improvement_table",
+    "paper_score",
+    "paper_tables",
+    "scalability",
+    "scaling",
+    "study_status",
+    "training_time",
+    "training_times",
+    "tune",
+]
+
+
+def generalization(out: str | Path, *, preset: str = "default", **options: Any) -> Ledger:
+    """Train on few instances, test on all the others: every method, strategy and seed.
+
+    Args:
+        out: folder of the ledger.
+        preset: ``default`` (the paper's protocol with our training defaults), ``paper``, ``smoke``
+            or ``tiny``.
+        options: ``engine`` (``local``, ``ray`` or an :class:`Engine`), ``workers``, ``address`` and
+            ``watch`` (called with the :class:`Progress`); all others are fields of
+            :class:`lagco.study.settings.GeneralizationSettings`.
+    """
+    return _run("generalization", out, preset, options)
+
+
+def scalability(out: str | Path, *, preset: str = "default", **options: Any) -> Ledger:
+    """Time whole decisions over growing sizes.
+
+    Arguments as for :func:`generalization`; settings are those of
+    :class:`lagco.study.settings.ScalabilitySettings`.
+    """
+    return _run("scalability", out, preset, options)
+
+
+def tune(out: str | Path, *, preset: str = "default", **options: Any) -> Ledger:
+    """Search for hyper-parameters.
+
+    Arguments as for :func:`generalization`; settings are those of
+    :class:`lagco.study.settings.TuneSettings`.
+    """
+    return _run("tune", out, preset, options)
+
+
+def training_time(out: str | Path, *, preset: str = "default", **options: Any) -> Ledger:
+    """Time training and testing of every method.
+
+    Arguments as for :func:`generalization`; settings are those of
+    :class:`lagco.study.settings.TrainingTimeSettings`.
+    """
+    return _run("training-time", out, preset, options)
+
+
+def embeddings(out: str | Path, *, preset: str = "default", **options: Any) -> Ledger:
+    """Measure and project action spaces, and compare encoders with random ones.
+
+    Arguments as for :func:`generalization`; settings are those of
+    :class:`lagco.study.settings.EmbeddingsSettings`.
+    """
+    return _run("embeddings", out, preset, options)
+
+
+def _run(name: str, out: str | Path, preset: str, options: dict[str, Any]) -> Ledger:
+    names = ("engine", "workers", "address", "watch")
+    how = {name: options.pop(name) for name in names if name in options}
+    settings = study_of(name).settings.of(preset, **options)
+    return run_study(name, out, settings, **how)

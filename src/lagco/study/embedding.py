@@ -1,0 +1,146 @@
+"""The embeddings study: what action spaces look like, and what pre-training is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.core.problem import Problem
+from lagco.embedding.config import EncoderConfig, PretrainConfig
+from lagco.embedding.encoder import Encoder
+from lagco.embedding.pretrain import pretrain, problem_environments
+from lagco.embedding.report import reconstruction_report
+from lagco.instances import Instance
+from lagco.latent.compactness import compactness
+from lagco.latent.space import LatentSpace
+from lagco.pretraining import in_two_dimensions, sampled_actions
+from lagco.problems import problem_class
+from lagco.study.ledger import rounded, significant
+from lagco.study.making import load_encoder
+from lagco.study.work import Context, Outcome
+
+_NEIGHBOURS = (3, 5, 10)
+#: states of an episode that are drawn at most
+_DRAWN_STATES = 200
+
+
+def look(context: Context) -> Outcome:
+    """Do an `embedding` task, on instances that the encoder was not trained on."""
+    spec = context.spec
+    cls, features, seed = problem_class(spec["problem"]), spec["features"], spec["seed"]
+    data = list(context.ledger.data(context.task))
+    known, unseen = data[: spec["instances"]], data[spec["instances"] :]
+    encoder = load_encoder(context.ledger, spec["encoder"])
+    assert encoder is not None
+    random = _untrained(cls, known, features, encoder, seed)
+    sources = problem_environments(cls, known, features)
+    spaces = {"trained": LatentSpace.fit(encoder, sources, seed=seed)}
+    spaces["random"] = LatentSpace.fit(random, sources, seed=seed)
+    context.report({})
+    vectors: dict[str, list[Any]] = {}
+    counts: list[int] = []
+    for which, space in spaces.items():
+        found = [
+            sampled_actions(space, cls(instance, features=features), seed, number)
+            for number, instance in enumerate(unseen)
+        ]
+        vectors[which] = [action_vectors for action_vectors, _ in found]
+        counts = [size for _, size in found]
+    pictures = []
+    for number in range(min(spec["shown"], len(unseen))):
+        context.report({})
+        pictures.append(
+            {
+                "index": spec["instances"] + number,
+                "size": unseen[number].size,
+                "actions": _points(vectors["trained"][number], seed),
+                "random": _points(vectors["random"][number], seed),
+                "states": _states(cls, unseen[number], features, spaces["trained"], seed),
+            }
+        )
+    scores = reconstruction_report(
+        encoder,
+        sources,
+        problem_environments(cls, unseen, features),
+        states=spec["states"],
+        seed=seed,
+    )
+    heads = [
+        {name: value if isinstance(value, str) else significant(value) for name, value in row}
+        for row in (asdict(score).items() for score in scores)
+    ]
+    return {
+        "actions": significant(float(np.mean(counts))),
+        "cmp": _compactness(vectors["trained"]),
+        "cmp_random": _compactness(vectors["random"]),
+        "pictures": pictures,
+        "heads": heads,
+    }, {}
+
+
+def _untrained(
+    cls: type[Problem], known: Sequence[Instance], features: str, encoder: Encoder, seed: int
+) -> Encoder:
+    """A randomly initialised encoder of the same shape, its input scales and norms fitted."""
+    shape: EncoderConfig = next(iter(encoder.views.values())).config
+    still = PretrainConfig(max_steps=1, learning_rate=0.0, states=400)
+    return pretrain(
+        cls,
+        known,
+        features=features,
+        config=shape,
+        training=still,
+        seed=seed + 1000,
+        progress=False,
+    )
+
+
+def _compactness(vectors: Sequence[Any]) -> dict[str, float | None]:
+    """Means of cmp@k over the instances that have more than k actions."""
+    measured = [compactness(v, _NEIGHBOURS) for v in vectors]
+    means: dict[str, float | None] = {}
+    for k in _NEIGHBOURS:
+        values = [m[k] for m in measured if k in m and np.isfinite(m[k])]
+        means[str(k)] = significant(float(np.mean(values))) if values else None
+    return means
+
+
+def _points(vectors: npt.NDArray[Any], seed: int) -> dict[str, Any]:
+    points = in_two_dimensions(vectors, seed)
+    shade = np.linalg.norm(vectors - vectors.mean(axis=0), axis=1)
+    return {
+        "x": rounded(points[:, 0].tolist(), 4),
+        "y": rounded(points[:, 1].tolist(), 4),
+        "shade": rounded(shade.tolist(), 4),
+    }
+
+
+def _states(
+    cls: type[Problem], instance: Instance, features: str, space: LatentSpace, seed: int
+) -> dict[str, Any]:
+    """Observations along random episodes in two dimensions, and how far each episode is."""
+    env = cls(instance, features=features)
+    rng = np.random.default_rng([seed, 11])
+    observations: list[Any] = []
+    progress: list[float] = []
+    while len(observations) < _DRAWN_STATES:
+        env.reset(seed=int(rng.integers(2**31)))
+        view = space.view(env)
+        ended, step = False, 0
+        while not ended and len(observations) < _DRAWN_STATES:
+            view.refresh()
+            observations.append(view.observation().copy())
+            progress.append(step / env.episode_length)
+            *_, terminated, truncated, _ = env.step(env.sample_valid_action(rng))
+            ended = terminated or truncated
+            step += 1
+    points = in_two_dimensions(np.array(observations), seed)
+    return {
+        "x": rounded(points[:, 0].tolist(), 4),
+        "y": rounded(points[:, 1].tolist(), 4),
+        "progress": rounded(progress, 4),
+    }

@@ -1,0 +1,85 @@
+"""The scalability study: whole decisions and their parts over growing sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lagco.agents.bench import time_decisions
+from lagco.agents.q_network import MOST_ACTIONS
+from lagco.decoding.flat import FlatSpace
+from lagco.errors import LagcoError, require_extra
+from lagco.latent.decoder import Decoder
+from lagco.latent.space import LatentView
+from lagco.problems import problem_class
+from lagco.study.ledger import rounded, significant
+from lagco.study.settings import FAISS
+from lagco.study.work import Context, Outcome
+
+QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
+
+
+def time_method(context: Context) -> Outcome:
+    """Do a `latency` task."""
+    spec = context.spec
+    flat = spec["method"] == FAISS
+    if flat:
+        require_extra("faiss", "bench", "the comparison with FAISS")
+    try:
+        found = time_decisions(
+            problem_class(spec["problem"]),
+            spec["size"],
+            "projection" if flat else spec["method"],
+            features=spec["features"],
+            decisions=spec["decisions"],
+            seconds=spec["seconds"],
+            seed=spec["seed"],
+            decoder=FlatDecoder() if flat else None,
+        )
+    except (LagcoError, MemoryError) as error:  # too many actions to list
+        nothing = {"nodes": None, "actions": None, "raw_actions": None, "complete": False}
+        return nothing | {"refused": str(error)}, {}
+    count = found.raw_actions or found.actions
+    result = {
+        "nodes": found.nodes,
+        "actions": significant(found.actions),
+        "raw_actions": found.raw_actions,
+        # `iterative` looks at a sample where there are too many actions
+        "complete": spec["method"] != "iterative" or (count or 0) <= MOST_ACTIONS,
+        "refused": None,
+    }
+    measured = {
+        "decisions": len(found.whole),
+        "decision_us": _spread(found.whole),
+        "parts_us": {part: _spread(times) for part, times in found.parts.items()},
+        "policy_us": significant(found.policy_us, 4),
+    }
+    return result, measured
+
+
+def _spread(times: npt.NDArray[np.float64]) -> dict[str, Any]:
+    return {
+        "median": significant(float(np.median(times)), 4),
+        "mean": significant(float(times.mean()), 4),
+        "quantiles": rounded(np.quantile(times, QUANTILES).tolist(), 4),
+    }
+
+
+class FlatDecoder(Decoder):
+    """The nearest valid action by a flat FAISS index, built over all of them at every decision."""
+
+    def choose(
+        self,
+        view: LatentView,
+        proto: npt.NDArray[Any],
+        rng: np.random.Generator,
+        observation: npt.NDArray[Any] | None = None,
+    ) -> npt.NDArray[Any]:
+        """See :class:`~lagco.latent.decoder.Decoder`."""
+        actions = view.actions()
+        rows = actions.list()
+        rows = rows[np.asarray(view.env.are_valid_actions(view.raw(rows)), dtype=bool)]
+        index = FlatSpace(actions.vectors(rows), "faiss")
+        return rows[index.nearest(proto, 1, self.metric).indices[:, 0]]

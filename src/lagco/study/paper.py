@@ -1,0 +1,36 @@
+"""The paper's tables as data."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@cache
+def paper_tables() -> dict[str, Any]:
+    """The paper's tables.
+
+    ``generalization``: problem, method and strategy to the interquartile mean; ``delta`` per
+    method. ``extended``: likewise to ``mean``, ``low`` and ``high`` (mean to the 16th and 84th
+    percentile), ``iqm``, ``interval`` (bootstrap, of the mean), ``normal`` and ``p``
+    (Shapiro–Wilk). ``scaling``: problem and method to ``alpha`` and ``r2``. ``training_time``:
+    method to the seconds of five runs. ``search_spaces``: space and parameter to ``choices`` and
+    ``best``.
+    """
+    content = files("lagco.study").joinpath("paper.json").read_text()
+    return dict(json.loads(content))
+
+
+def paper_score(problem: str, method: str, strategy: str) -> dict[str, Any] | None:
+    """What the paper reports for a cell of its generalisation table; None if it is not there.
+
+    ``iqm`` is the figure of the main table, where the extended one differs by rounding.
+    """
+    tables = paper_tables()
+    main = tables["generalization"].get(problem, {}).get(method)
+    if main is None or strategy not in main:
+        return None
+    details = tables["extended"][problem][method][strategy]
+    return {**details, "iqm": main[strategy], "delta": main["delta"]}

@@ -1,0 +1,52 @@
+"""A task: one piece of work that is determined by plain values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from lagco.files import canonical_json, sha256
+
+#: parts of a specification that change when code or data change, though the same thing is wanted
+_CIRCUMSTANCES = ("code", "data", "data_checksum", "encoder", "train", "validation", "test")
+
+
+@dataclass(frozen=True)
+class Task:
+    """One piece of work.
+
+    Attributes:
+        kind: what is done; see :data:`lagco.study.work.KINDS`.
+        name: for people, and for file names.
+        spec: everything that determines the outcome, as JSON values.
+        needs: keys of the tasks whose outcome this one uses.
+    """
+
+    kind: str
+    name: str
+    spec: Mapping[str, Any]
+    needs: tuple[str, ...] = ()
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of kind and specification."""
+        return sha256(canonical_json([self.kind, dict(self.spec)]).encode())
+
+    @property
+    def file_name(self) -> str:
+        """Name and the first digits of the key, fit for a file system."""
+        return file_name(self.name, self.key)
+
+
+def file_name(name: str, key: str) -> str:
+    """What files and folders of a task are called."""
+    return f"{re.sub(r'[^A-Za-z0-9.+-]', '_', name)[:80]}-{key[:16]}"
+
+
+def slot(kind: str, spec: Mapping[str, Any]) -> str:
+    """What a specification asks for, whatever code and data it was done with."""
+    wanted = {name: value for name, value in spec.items() if name not in _CIRCUMSTANCES}
+    return canonical_json([kind, wanted])

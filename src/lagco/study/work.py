@@ -1,0 +1,136 @@
+"""Doing one task: claim it, do it, write its record."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from lagco.errors import LagcoError
+from lagco.study.claims import Claim, ClaimLost
+from lagco.study.code import code_version
+from lagco.study.ledger import Ledger
+from lagco.study.task import Task
+
+#: what came out and what was measured on the way
+Outcome: TypeAlias = tuple[Mapping[str, Any], Mapping[str, Any]]
+Work: TypeAlias = Callable[["Context"], Outcome]
+State: TypeAlias = Literal["done", "failed", "elsewhere"]
+
+#: the function that does a task of a kind
+KINDS = {
+    "data": "lagco.study.making:make_data",
+    "encoder": "lagco.study.making:make_encoder",
+    "policy": "lagco.study.runs:test_policy",
+    "run": "lagco.study.runs:train_and_test",
+    "latency": "lagco.study.latency:time_method",
+    "throughput": "lagco.study.throughput:measure_rate",
+    "embedding": "lagco.study.embedding:look",
+    "trial": "lagco.study.trials:try_out",
+    "tune": "lagco.study.trials:judge_best",
+}
+_PARENT_LOOK = 1.0
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a task may use: its own specification, the ledger and the folder for what it makes."""
+
+    ledger: Ledger
+    task: Task
+    claim: Claim
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """The specification of the task."""
+        return self.task.spec
+
+    @property
+    def folder(self) -> Path:
+        """Where what the task makes is kept."""
+        return self.ledger.folder(self.task)
+
+    def report(self, row: Mapping[str, Any]) -> None:
+        """To be called now and then; raises if another process has taken the task over."""
+        self.claim.check()
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A task for a worker process.
+
+    Attributes:
+        root: folder of the ledger.
+        task: what to do.
+        parent: the process to stop with, where the worker is its child.
+    """
+
+    root: str
+    task: Task
+    parent: int | None = None
+
+
+def perform(assignment: Assignment) -> tuple[str, State]:
+    """Do a task unless it is done or being done; returns its key and what became of it."""
+    if assignment.parent is not None:
+        _stop_with(assignment.parent)
+    ledger, task = Ledger(assignment.root), assignment.task
+    if ledger.has(task):
+        return task.key, "done"
+    claim = ledger.claims.take(f"{task.kind}-{task.file_name}")
+    if claim is None:
+        return task.key, "elsewhere"
+    try:
+        if not ledger.has(task):  # it may have been finished just before
+            _work(Context(ledger, task, claim))
+    except ClaimLost:
+        return task.key, "elsewhere"
+    except Exception as error:  # whatever a problem of a user's raises concerns this task alone
+        ledger.write_failure(task, error)
+        return task.key, "failed"
+    finally:
+        claim.release()
+    return task.key, "done"
+
+
+def _work(context: Context) -> None:
+    task = context.task
+    present, planned = code_version(task.spec["problem"]), task.spec["code"]
+    if present != planned:
+        raise LagcoError(
+            f"{task.name} was planned with other code (lagco {planned['version']}, "
+            f"{planned['hash'][:12]}…) than this process runs (lagco {present['version']}, "
+            f"{present['hash'][:12]}…); install the same on all machines and start again"
+        )
+    for key in task.needs:
+        if not any(context.ledger.root.glob(f"records/*/*-{key[:16]}.json")):
+            raise LagcoError(f"{task.name} needs {key[:16]}, which is not done; see its failure")
+    module, _, name = KINDS[task.kind].partition(":")
+    work: Work = getattr(import_module(module), name)
+    began = time.perf_counter()
+    result, measured = work(context)
+    context.claim.check()
+    seconds = round(time.perf_counter() - began, 3)
+    context.ledger.write(task, result, {"seconds": seconds, **measured})
+
+
+_watching: set[int] = set()
+
+
+def _stop_with(parent: int) -> None:
+    """End this process when its parent has ended, so that a killed study leaves nothing behind."""
+    if parent in _watching or os.getpid() == parent:
+        return
+    _watching.add(parent)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_PARENT_LOOK)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -1,0 +1,49 @@
+"""The smallest study that has everything, and how tests run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+#: one problem, a padded and a latent method, one training instance
+SMALLEST = {
+    "problems": ("tsp",),
+    "methods": ("p-discrete-m", "projection"),
+    "strategies": ("small",),
+    "seeds": (42,),
+    "steps": (384,),
+    "instances": 5,
+    "sizes": "5-8",
+    "sweeps": 10,
+    "episodes": 2,
+    "config": {"rollout": 64, "envs": 2, "epochs": 1},
+    "pretraining": {"states": 30, "max_steps": 5},
+    "policies": ("random",),
+}
+#: data, policy, encoder and two runs
+TASKS = 5
+
+_SCRIPT = """
+import json, sys, lagco.study
+settings = json.loads(sys.argv[2])
+lagco.study.generalization(sys.argv[1], **settings)
+"""
+
+
+def start(folder, workers=1, **changes):
+    """The smallest study in a process, and a session, of its own."""
+    settings = json.dumps(SMALLEST | {"workers": workers} | changes)
+    return subprocess.Popen(
+        [sys.executable, "-c", _SCRIPT, str(folder), settings],
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+
+
+def finish(process):
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors.decode()

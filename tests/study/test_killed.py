@@ -1,0 +1,86 @@
+"""Studies that are killed, at any moment, go on where they were."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+
+import pytest
+
+import lagco.study
+from tests.study.small import TASKS, finish, start
+
+
+def _kill(process, whole_group):
+    """Kill -9 the study: with its workers, or alone, which leaves them to notice."""
+    if whole_group:
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
+    process.stderr.close()
+
+
+def _steps(folder):
+    """Everything that happens, in files that appear or change."""
+    return sum(1 for _ in folder.rglob("*")) + sum(
+        len(path.read_bytes()) for path in folder.rglob("progress.csv")
+    )
+
+
+def _interrupt(folder, rng, number):
+    """Start the study and kill it soon after it has begun to write."""
+    before = _steps(folder)
+    process = start(folder)
+    deadline = time.monotonic() + 120
+    while _steps(folder) == before and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(rng.random() * 4.0)
+    finished = process.poll() is not None
+    if finished:
+        assert process.returncode == 0, process.stderr.read().decode()
+        process.stderr.close()
+    else:
+        _kill(process, whole_group=number % 2 == 0)
+    return finished
+
+
+def _killed_often(folder, smallest, times, seed):
+    rng = random.Random(seed)
+    done = 0
+    for number in range(times):
+        if _interrupt(folder, rng, number):
+            done += 1
+            # it got to its end: take a record away, so that there is something to interrupt
+            records = sorted(folder.glob("records/run/*.json"))
+            rng.choice(records).unlink()
+    finish(start(folder))
+    ledger = lagco.study.Ledger(folder)
+    assert len(ledger.records()) == TASKS
+    assert ledger.contents() == smallest.contents()
+    assert done < times
+    assert not list(folder.glob("claims/*.json"))
+    assert not list(folder.rglob("*.part"))
+
+
+def test_killed_three_times(tmp_path, smallest):
+    _killed_often(tmp_path / "killed", smallest, 3, seed=int.from_bytes(os.urandom(4)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+def test_killed_ten_times(tmp_path, smallest, seed):
+    _killed_often(tmp_path / "killed", smallest, 10, seed)
+
+
+def test_two_processes_share_a_ledger(tmp_path, smallest):
+    folder = tmp_path / "shared"
+    both = [start(folder), start(folder)]
+    for process in both:
+        finish(process)
+    ledger = lagco.study.Ledger(folder)
+    assert ledger.equals(smallest)
+    workers = {record.measured["pid"] for record in ledger.records()}
+    assert len(workers) == 2
