@@ -177,6 +177,12 @@ def solve(
         solution, trace = cls.improve(instance, solution, improve), None
         objective = cls.evaluate_solution(instance, solution)
     gap = None if reference is None else _gap(cls, objective, reference.value)
+    if gap is not None and gap < 0 and instance.references.solver is None:
+        # the solver had little time; what cannot be beaten says more
+        bound = cls.bound(instance)
+        if bound is not None:
+            reference = SolverReference(bound, "bound", "bound")
+            gap = _gap(cls, objective, bound)
     recomputed = cls.evaluate_solution(instance, solution)
     valid = math.isclose(recomputed, objective, rel_tol=1e-6, abs_tol=1e-9)
     elapsed = time.perf_counter() - began

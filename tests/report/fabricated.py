@@ -44,6 +44,9 @@ class Extent:
     instance_name: str = "instance"
 
 
+SMALL = Extent()
+
+
 class Writer:
     """Writes records; what they say depends on the seed alone."""
 
@@ -93,7 +96,7 @@ def file_name(name, key):
     return f"{re.sub(r'[^A-Za-z0-9.+-]', '_', name)[:80]}-{key[:16]}"
 
 
-def write_ledger(folder: Path, extent: Extent = Extent(), seed: int = 0) -> Path:
+def write_ledger(folder: Path, extent: Extent = SMALL, seed: int = 0) -> Path:
     """A folder with every kind of record."""
     writer = Writer(folder, seed)
     runs = []

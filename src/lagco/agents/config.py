@@ -51,8 +51,8 @@ class TrainConfig:
         weight_decay: of Adam.
         scale_rewards: multiply rewards by the episode length, so that a step weighs the same in a
             small and in a large instance.
-        forecast_rewards: count what changes of a forecast contribute to rewards (`tsp`: of the
-            length still to come); it cancels over an episode, but not under a discount.
+        lessons: learn from what the problem says a step teaches (``Problem.lesson``) rather than
+            from its reward.
         n_step: length of the returns that Q is fitted to (`iterative` and the scorer).
         buffer: transitions that `iterative` remembers.
         train_every: environment steps per gradient step of `iterative`.
@@ -82,7 +82,7 @@ class TrainConfig:
     max_grad_norm: float = 0.5
     weight_decay: float = 1e-4
     scale_rewards: bool = True
-    forecast_rewards: bool = False
+    lessons: bool = True
     n_step: int = 5
     buffer: int = 50_000
     train_every: int = 4
@@ -120,7 +120,7 @@ _METHOD_DEFAULTS: dict[str, dict[str, Any]] = {
     "soft-projection": {"entropy": 0.001, "gamma": 0.95, "gae_lambda": 0.9, "batch_size": 256},
     "iterative": {"learning_rate": 1e-4, "batch_size": 32, "gamma": 0.95},
 }
-_PAPER: dict[str, Any] = {"scale_rewards": False, "forecast_rewards": True}
+_PAPER: dict[str, Any] = {"scale_rewards": False, "lessons": False}
 _PAPER_METHODS: dict[str, dict[str, Any]] = {
     "iterative": {"tau": 0.05, "target_every": 10_000},
     "soft-projection": {

@@ -192,5 +192,5 @@ def vec_env_options(config: TrainConfig) -> dict[str, Any]:
         "features": config.features,
         "rotation": "paper" if config.preset == "paper" else "episode",
         "scale_rewards": config.scale_rewards,
-        "forecast_rewards": config.forecast_rewards,
+        "lessons": config.lessons,
     }

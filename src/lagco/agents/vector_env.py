@@ -76,7 +76,7 @@ class ProblemVecEnv(VecEnv):
         rotation: see :class:`InstanceDeck`.
         stop_at_best: end episodes at the sweeps' best value.
         scale_rewards: multiply rewards by the episode length.
-        forecast_rewards: count what changes of a forecast contribute to rewards.
+        lessons: rewards are ``info["lesson"]``, what the problem wants to be learnt from.
 
     Attributes:
         recent: records of the last 100 finished episodes.
@@ -94,7 +94,7 @@ class ProblemVecEnv(VecEnv):
         rotation: str = "episode",
         stop_at_best: bool = True,
         scale_rewards: bool = False,
-        forecast_rewards: bool = True,
+        lessons: bool = False,
     ) -> None:
         if not len(instances):
             raise SpecError("there is no training instance")
@@ -111,7 +111,7 @@ class ProblemVecEnv(VecEnv):
         ]
         self._episodes: list[dict[str, Any]] = [{} for _ in range(envs)]
         self._scale_rewards = scale_rewards
-        self._forecast_rewards = forecast_rewards
+        self._lessons = lessons
         self._returns = np.zeros(envs)
         self.recent: deque[dict[str, Any]] = deque(maxlen=_RECENT)
         self.episodes_done = 0
@@ -159,8 +159,8 @@ class ProblemVecEnv(VecEnv):
             _, reward, terminated, truncated, info = problem.step(raw)
             self._episodes[index]["actions"].append(raw)
             self._returns[index] += reward
-            if not self._forecast_rewards:
-                reward -= info.get("forecast_reward", 0.0)
+            if self._lessons:
+                reward = info["lesson"]
             rewards[index] = reward * (problem.episode_length if self._scale_rewards else 1)
             self._observe(index, self._observations[index])
             if terminated or truncated:

@@ -64,8 +64,6 @@ class Problem(ContinuousEnv):
     score_from_start: ClassVar[bool] = False
     #: whether rewards sum to the score (plus declared terms)
     reward_is_score: ClassVar[bool] = True
-    #: whether `objective` contains a forecast of steps still to come
-    forecasts: ClassVar[bool] = False
     #: whether the objective is scaled by bounds that only the sweeps know
     scaled_by_sweeps: ClassVar[bool] = False
     #: entry of ``info`` whose value after a step `preview` foretells the order of
@@ -124,6 +122,11 @@ class Problem(ContinuousEnv):
     def solve(cls, instance: Instance, seed: int, effort: float = 1.0) -> References:
         """References with the value of a solver; `effort` multiplies its usual amount of work."""
         raise SpecError(f"{cls.__name__} has no solver; generate without that reference")
+
+    @classmethod
+    def bound(cls, instance: Instance) -> float | None:
+        """A value that no solution can beat; None where none is known."""
+        return None
 
     @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
@@ -270,7 +273,7 @@ class Problem(ContinuousEnv):
         if self._ended:
             raise SpecError(f"{type(self).__name__}: the episode is over, call reset()")
         self._steps += 1
-        reward = forecast = self._pending
+        reward, lesson = self._pending, 0.0
         terms: dict[str, float] = {}
         self._pending = 0.0
         if self.is_valid_action(action):
@@ -278,22 +281,20 @@ class Problem(ContinuousEnv):
             if extra:
                 terms.update(extra)
             if self.rewards:
-                foreseen = self.forecast() if self.forecasts else 0.0
                 before, self._value = self._value, self.objective()
-                reward += (self._value - before) * self._scale
-                if self.forecasts:
-                    forecast += (self.forecast() - foreseen) * self._scale
+                change = (self._value - before) * self._scale
+                reward += change
+                lesson = self.lesson(before, change)
                 self._note_best()
         else:
             terms["invalid"] = -INVALID_COST / self.episode_length
         terminated, truncated, reason = self._end()
         info = {"objective": self._value, "reward_terms": terms, **self.details()}
-        if self.forecasts:
-            info["forecast_reward"] = forecast
-        if terminated or truncated:
-            reward += self._close(info, reason)
+        rest = self._close(info, reason) if terminated or truncated else 0.0
         if terms:
-            reward += sum(terms.values())
+            rest += sum(terms.values())
+        reward += rest
+        info["lesson"] = lesson + rest
         return self._observe(), float(reward), terminated, truncated, info
 
     def _end(self) -> tuple[bool, bool, str]:
@@ -327,14 +328,18 @@ class Problem(ContinuousEnv):
             return 0.0
         return -value  # rewards add up to the completed state's score; an unfinished one gets 0
 
-    def forecast(self) -> float:
-        """The part of the present :meth:`objective` that lies in steps still to come.
+    def lesson(self, before: float, change: float) -> float:
+        """What an agent is to learn from the last step, instead of the `change` of the score.
 
-        Only where `forecasts`. What its changes contribute to a reward stands in
-        ``info["forecast_reward"]``, and training leaves it out by default: it sums to a constant
-        over an episode, but under a discount it pays for shrinking the forecast early.
+        Over an episode it must rank solutions as the score does, but it may spread differently
+        over the steps, so that a discounted sum or a long tail of small gains teaches the same.
+        ``info["lesson"]`` carries it, with the reward's terms added.
+
+        Args:
+            before: objective before the step.
+            change: of the score.
         """
-        return 0.0
+        return change
 
     def has_valid_action(self) -> bool:
         """Whether anything can be done; override it where that is known without looking."""

@@ -135,22 +135,36 @@ def position_scores(tables: Any, query: Any, metric: int) -> Any:
 
 
 @compiled
+def empty_positions(query: Any, positions: int, metric: int) -> Any:
+    """(T · d,) -> (T + 1,): linear part of leaving the positions from i on empty.
+
+    An empty position is a zero vector, for l2 at the distance of the query's own part.
+    """
+    d = query.shape[0] // positions
+    pad = np.zeros(positions + 1)
+    if metric == L2:
+        for i in range(positions - 1, -1, -1):
+            square = 0.0
+            for c in range(i * d, (i + 1) * d):
+                square += query[c] * query[c]
+            pad[i] = pad[i + 1] + square
+    return pad
+
+
+@compiled
 def best_rows(
-    rows: Any,
-    node: Any,
-    node_norms: Any,
-    pad: Any,
-    lead: Any,
-    lead_norms: Any,
-    metric: int,
-    count: int,
+    rows: Any, demands: Any, tables: Any, query: Any, metric: int, count: int
 ) -> Any:
     """The `count` best of listed paths (N, 1 + T), by (cost, position).
 
-    node: (T, n) linear parts, pad (T + 1,) of the empty positions from i on, lead (demands,); for
-    cosine their squared norms. Returns the rows, linear parts, squared norms and costs.
+    demands: (D, d_e), possibly without columns; tables: (T, n, d). Returns the rows, their linear
+    parts, squared norms and costs, and a checksum.
     """
-    positions, n = node.shape
+    positions, n, d = tables.shape
+    width = demands.shape[1]
+    lead, lead_norms, lead_check = _scores(demands, query[:width], metric)
+    node, node_norms, check = position_scores(tables, query[width:], metric)
+    pad = empty_positions(query[width:], positions, metric)
     linear, norms, cost = np.empty(len(rows)), np.empty(len(rows)), np.empty(len(rows))
     for r in range(len(rows)):
         total, norm = lead[rows[r, 0]], lead_norms[rows[r, 0]]
@@ -162,4 +176,4 @@ def best_rows(
         linear[r], norms[r] = total + pad[i], norm
         cost[r] = _cost(linear[r], norm, metric)
     which = _least(cost, count)
-    return rows[which], linear[which], norms[which], cost[which]
+    return rows[which], linear[which], norms[which], cost[which], lead_check + check

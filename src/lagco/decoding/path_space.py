@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -125,7 +126,6 @@ class PathSpace:
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
         vector, square = metrics.as_query(query, self.width)
-        scored = self._score(vector, square, metric)
         predicate: Predicate | None
         if valid is None or callable(valid):
             predicate = valid
@@ -133,8 +133,9 @@ class PathSpace:
             predicate = _listed_validity(self.list(), valid)
         rows = None if self.leading else self.paths.listed(LISTED[metric])
         if rows is not None:
-            found, _ = walk(self._listed_order(scored, rows, metric), k, predicate, math.inf)
+            found, _ = walk(self._listed_order(rows, vector, metric), k, predicate, math.inf)
         else:
+            scored = self._score(vector, square, metric)
             if metric == "cosine" and square == 0.0:
                 found = search_nearest(scored.flattened(), "inner", k, predicate, None)
             else:
@@ -166,32 +167,34 @@ class PathSpace:
                 self.demand_table, part, metric, "demand vectors"
             )
             at += self.demand_table.shape[1]
-        positions = self.paths.positions
-        tables = self.tables
-        if tables.ndim == 2:
-            tables = np.broadcast_to(tables, (positions, *tables.shape))
-        node, node_norms, check = metrics.listed_kernels().position_scores(
-            tables, query[at:], metrics.CODES[metric]
-        )
+        loops, code = metrics.listed_kernels(), metrics.CODES[metric]
+        node, node_norms, check = loops.position_scores(self._stacked, query[at:], code)
         if not math.isfinite(check):
             raise ValueError("node vectors holds values that are not finite")
-        pad = np.zeros(positions + 1)
-        if metric == "l2":
-            # An empty position is a zero vector, at the distance of the query's own part.
-            squares = (query[at:] ** 2).reshape(positions, self.node_width).sum(1)
-            pad[:-1] = np.cumsum(squares[::-1])[::-1]
+        pad = loops.empty_positions(query[at:], self.paths.positions, code)
         return ScoredPaths(self.paths, demand, demand_norms, node, node_norms, pad, leading, worst)
 
+    @property
+    def _stacked(self) -> NDArray[Any]:
+        """Node vectors per position: (T, n, d)."""
+        if self.tables.ndim == 3:
+            return self.tables
+        return np.stack([self.tables] * self.paths.positions)
+
     def _listed_order(
-        self, scored: ScoredPaths, rows: Ints, metric: str
+        self, rows: Ints, query: Floats, metric: str
     ) -> Callable[[int], tuple[Batch, Floats]]:
-        code, public = metrics.CODES[metric], self.paths.has_demands
+        tables, code, public = self._stacked, metrics.CODES[metric], self.paths.has_demands
+        demands = self.demand_table
+        if demands is None:
+            demands = np.zeros((self.paths.demands, 0), tables.dtype)
 
         def order(count: int) -> tuple[Batch, Floats]:
-            found, linear, norms, cost = metrics.listed_kernels().best_rows(
-                rows, scored.node, scored.node_norms, scored.pad, scored.demand,
-                scored.demand_norms, code, count,
-            )  # fmt: skip
+            found, linear, norms, cost, check = metrics.listed_kernels().best_rows(
+                rows, demands, tables, query, code, count
+            )
+            if not math.isfinite(check):
+                self._score(query, 0.0, metric)  # says where
             return Batch(found if public else found[:, 1:], linear, norms), cost
 
         return order

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -88,7 +89,7 @@ class ProductSpace:
         other.tables = tuple(components)
         return other
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of actions, dependences counted and exclusions not."""
         return math.prod([axis.size for axis in self.layout.axes])

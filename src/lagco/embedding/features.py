@@ -85,34 +85,52 @@ class TableFeatures:
             if name not in columns:
                 listed = ", ".join(columns) or "none"
                 raise SpecError(f"{known.reader.owner} is missing; the view has {listed}")
-            self.sync(name, columns[name], (slice(before, rows),))
+            fresh = slice(before, rows)
+            if not self.sync(name, columns[name], fresh):
+                self.extract(name, columns[name], [fresh])
         note_rows(before, rows, self.dirty, self.changed, self.counts)
 
-    def sync(self, name: str, column: Column, touched: Sequence[Any]) -> None:
-        """Compare the touched rows of an attribute (an entry None: all) and write what differs."""
+    def sync(self, name: str, column: Column, rows: Any) -> bool:
+        """Compare touched rows of an attribute (None: all) with the matrix and write what differs.
+
+        Returns:
+            False where that needs more than looking at these rows, see :meth:`extract`.
+        """
         known = self._columns.get(name)
         if known is None:  # not declared: the encoder does not read it
-            return
-        noted = (self.store, known.start, known.group, self.dirty, self.changed, self.counts)
-        if known.takes(column):
-            for rows in touched:
-                span = _span(rows, self.rows)
-                if span is not None:
-                    bad = sync_range(known.block, *span, *noted)
-                else:
-                    ids = _row_ids(rows, self.rows)
-                    bad = sync_rows(known.block[ids], ids, *noted)
-                if bad >= 0:
-                    break
+            return True
+        if column is not known.source and not known.takes(column):
+            return False
+        if rows is None:
+            bad = sync_range(known.block, 0, self.rows, *self._target(known))
+        elif isinstance(rows, int):
+            row = rows + self.rows if rows < 0 else rows
+            bad = sync_range(known.block, row, row + 1, *self._target(known))
         else:
-            reader = known.reader
-            if not reader.per_row or any(rows is None for rows in touched):
-                bad = sync_range(reader.block(column), 0, self.rows, *noted)
-            else:
-                ids = np.unique(np.concatenate([_row_ids(t, self.rows) for t in touched]))
-                bad = sync_rows(reader.rows(column, ids), ids, *noted)
+            ids = _row_ids(rows, self.rows)
+            bad = sync_rows(known.block[ids], ids, *self._target(known))
         if bad >= 0:
-            raise SpecError(f"{known.reader.owner}: row {bad} is not a finite number")
+            raise self._not_finite(known, bad)
+        return True
+
+    def extract(self, name: str, column: Column, touched: Sequence[Any]) -> None:
+        """The same for all touched rows of an attribute that is extracted or normed."""
+        known = self._columns[name]
+        reader = known.reader
+        if not reader.per_row or any(rows is None for rows in touched):
+            bad = sync_range(reader.block(column), 0, self.rows, *self._target(known))
+        else:
+            ids = np.unique(np.concatenate([_row_ids(rows, self.rows) for rows in touched]))
+            bad = sync_rows(reader.rows(column, ids), ids, *self._target(known))
+        if bad >= 0:
+            raise self._not_finite(known, bad)
+
+    def _target(self, known: _Column) -> tuple[Any, ...]:
+        """Where kernels write what differs and note it."""
+        return self.store, known.start, known.group, self.dirty, self.changed, self.counts
+
+    def _not_finite(self, known: _Column, row: int) -> SpecError:
+        return SpecError(f"{known.reader.owner}: row {row} is not a finite number")
 
     def clear(self) -> None:
         """Forget which rows changed."""
@@ -124,25 +142,23 @@ class TableFeatures:
 class _Column:
     """How one attribute gets into the matrix: from `start` on, its changes noted in a group."""
 
-    __slots__ = ("_source", "block", "group", "reader", "start")
+    __slots__ = ("block", "group", "reader", "source", "start")
 
     def __init__(self, reader: AttributeReader, start: int, group: int) -> None:
         self.reader = reader
         self.start = start
         self.group = group
         self.block: Array = np.zeros((0, 0))
-        self._source: Any = None
+        self.source: Any = None  # a problem writes to the same array again and again
 
     def takes(self, column: Column) -> bool:
         """Whether kernels can read the values as they are; if so, they are `block` (n, width)."""
-        if column is self._source:  # a problem writes to the same array again and again
-            return True
         if not (self.reader.plain and isinstance(column, np.ndarray) and column.dtype in _COMPILED):
             return False
         width = self.reader.width
         if column.shape[1:] != (width,) and not (column.ndim == 1 and width == 1):
             return False
-        self._source, self.block = column, column.reshape(len(column), width)
+        self.source, self.block = column, column.reshape(len(column), width)
         return True
 
 
@@ -182,23 +198,31 @@ class ViewFeatures:
         notes = view.notes_since(self._clock)
         if notes is None:
             return self._read(view)
-        touched: tuple[dict[str, list[Any]], dict[str, list[Any]]] = ({}, {})
-        # as they are: merging them into sorted row sets costs more than encoding a small graph
         found = TOUCHED
-        for kind, name, rows in notes:
+        for kind, _, _ in notes:
             if kind == STRUCTURE:
                 return self._read(view)
             if kind == WIRING:
                 found = REWIRED
-            else:
-                touched[kind].setdefault(name, []).append(rows)
         if found == REWIRED:
             self.nodes.extend(view.num_nodes, view.nodes)
             self.edges.extend(view.num_edges, view.edge_attributes)
-        for name, parts in touched[NODE].items():
-            self.nodes.sync(name, view.nodes[name], parts)
-        for name, parts in touched[EDGE].items():
-            self.edges.sync(name, view.edge_attributes[name], parts)
+        # as they are: merging them into sorted row sets costs more than encoding a small graph
+        later: dict[tuple[int, str], list[Any]] = {}
+        for kind, name, rows in notes:
+            if kind == NODE:
+                done = self.nodes.sync(name, view.nodes[name], rows)
+            elif kind == EDGE:
+                done = self.edges.sync(name, view.edge_attributes[name], rows)
+            else:
+                continue
+            if not done:
+                later.setdefault((kind, name), []).append(rows)
+        for (kind, name), touched in later.items():
+            if kind == NODE:
+                self.nodes.extract(name, view.nodes[name], touched)
+            else:
+                self.edges.extract(name, view.edge_attributes[name], touched)
         self._clock = clock
         return found
 
@@ -243,19 +267,6 @@ def enlarged(array: Array, axis: int, room: int) -> Array:
     larger = np.zeros(shape, dtype=array.dtype)
     larger[tuple(slice(0, size) for size in array.shape)] = array
     return larger
-
-
-def _span(rows: Any, total: int) -> tuple[int, int] | None:
-    """First row and one past the last, where rows stand together; None where they may not."""
-    if rows is None:
-        return 0, total
-    if isinstance(rows, int):
-        row = rows + total if rows < 0 else rows
-        return row, row + 1
-    if isinstance(rows, slice):
-        start, stop, step = rows.indices(total)
-        return (start, stop) if step == 1 else None
-    return None
 
 
 def _row_ids(rows: Any, total: int) -> Array:

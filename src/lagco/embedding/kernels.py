@@ -304,16 +304,10 @@ def sage_layer(  # type: ignore[no-untyped-def]
             out[i, o] = 0.0
         degree = first[i + 1] - first[i]
         if degree > 0:
-            m = first[i]
-            while m + 4 <= first[i + 1]:
-                a, b, c, d = source[m], source[m + 1], source[m + 2], source[m + 3]
+            for m in range(first[i], first[i + 1]):
+                j = source[m]
                 for o in range(width):
-                    out[i, o] = out[i, o] + sent[a, o] + sent[b, o] + sent[c, o] + sent[d, o]
-                m += 4
-            while m < first[i + 1]:
-                for o in range(width):
-                    out[i, o] += sent[source[m], o]
-                m += 1
+                    out[i, o] += sent[j, o]
             scale = np.float32(1.0) / np.float32(degree)
             for o in range(width):
                 out[i, o] *= scale

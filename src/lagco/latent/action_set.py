@@ -241,11 +241,11 @@ class ActionSet:
         if path is None:
             return found, float(self.size)
         demands, view = self._demands(path)
-        counts = path.reader.counts(self._state, demands, view)
+        counts, visits = path.reader.counts(self._state, demands, view)
         self._pool_paths(path, counts, found)
         total = self._shape.choices
         if demands is not None:
-            total *= max(counts.sum() / max(len(demands.values), 1), 1.0)
+            total *= max(visits / max(len(demands.values), 1), 1.0)
         return found, total
 
     def _pool_paths(self, path: PathPart, counts: Array, out: Array) -> None:
@@ -306,7 +306,7 @@ class ActionSet:
             blank = np.zeros(reader.width, np.float32)
             moments.add(columns[path.name], reader.pooled(self._state, rows, blank, blank + 1))
             return
-        counts = reader.counts(self._state, demands, view)
+        counts, _ = reader.counts(self._state, demands, view)
         z = self._state.embeddings[reader.view]
         for t in range(reader.positions):
             start = columns[path.name].start + t * z.shape[1]

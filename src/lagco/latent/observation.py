@@ -73,7 +73,10 @@ class ObservationMap:
             write(views, embeddings, observation[start:stop])
         for function, view, at, name in self._single:
             value = function(views[view])
-            observation[at] = value if isinstance(value, float) else _fitting(name, value, 1)[0]
+            if isinstance(value, float):
+                observation[at] = value
+            else:
+                _write(name, value, observation[at : at + 1])
         return observation
 
 
@@ -101,18 +104,18 @@ def _pooled(name: str, part: Graph, embedding_width: int) -> tuple[Writer, int]:
 
 def _computed(name: str, function: Callable[[Any], Any], view: str) -> Writer:
     def write(views: Views, embeddings: Embeddings, out: Array) -> None:
-        out[:] = _fitting(name, function(views[view]), len(out))
+        _write(name, function(views[view]), out)
 
     return write
 
 
-def _fitting(name: str, value: Any, size: int) -> Array:
+def _write(name: str, value: Any, out: Array) -> None:
     try:
-        return np.broadcast_to(value, size)
+        out[:] = value
     except ValueError:
         raise SpecError(
             f"_observation_type[{name!r}] returned {np.shape(value)} numbers, its size= "
-            f"declares {size}"
+            f"declares {len(out)}"
         ) from None
 
 

@@ -46,19 +46,21 @@ class PathReader:
         self._select = Selection(component.spec)
         self._watches = (Watch(ends=True), Watch(edges=True, ends=True))
         self._known: tuple[Any, ...] = ()
-        self._found: tuple[PathSet, Array] | None = None
+        self._found: tuple[PathSet, Array, float] | None = None
 
     def paths(self, state: State, demands: Table | None, view: GraphView | None) -> PathSet:
         """The paths of a state; `demands` are edges of `view`, None for paths between any nodes."""
         return self._sets(state, demands, view)[0]
 
-    def counts(self, state: State, demands: Table | None, view: GraphView | None) -> Array:
-        """For how many demands each node may stand at each position: (positions, n)."""
-        return self._sets(state, demands, view)[1]
+    def counts(
+        self, state: State, demands: Table | None, view: GraphView | None
+    ) -> tuple[Array, float]:
+        """For how many demands each node may stand at each position, (positions, n); their sum."""
+        return self._sets(state, demands, view)[1:]
 
     def _sets(
         self, state: State, demands: Table | None, view: GraphView | None
-    ) -> tuple[PathSet, Array]:
+    ) -> tuple[PathSet, Array, float]:
         network = state.views[self.view]
         allowed = self._select(network) if self._spec else None
         wanted = None if demands is None else demands.values
@@ -70,7 +72,8 @@ class PathReader:
             a is not b for a, b in zip(self._known, known, strict=True)
         ):
             ends = None if wanted is None or view is None else view.edges[:, wanted]
-            self._found = self._build(network, ends, allowed)
+            paths, counts = self._build(network, ends, allowed)
+            self._found = paths, counts, float(counts.sum())
             self._known = known
         return self._found
 

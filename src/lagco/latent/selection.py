@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,7 +24,7 @@ class Watch:
     """
 
     def __init__(
-        self, names: Container[str] = (), *, edges: bool = False, ends: bool = False
+        self, names: Collection[str] = (), *, edges: bool = False, ends: bool = False
     ) -> None:
         self._names = names
         self._kind = EDGE if edges else NODE
@@ -39,7 +39,7 @@ class Watch:
         clock, self._clock = self._clock, view.clock
         if not same or before != self._rows:
             return True
-        if clock == self._clock:
+        if clock == self._clock or not (self._names or self._ends):
             return False
         notes = view.notes_since(clock)
         if notes is None:

@@ -289,7 +289,7 @@ def switch(label: str, variants: Mapping[str, Block]) -> Block:
     """A choice between blocks by one label; the block itself if there is only one."""
     if len(variants) == 1:
         return next(iter(variants.values()))
-    found = {(option,): block for option, block in variants.items()}
+    found: dict[tuple[str, ...], Block] = {(o,): block for o, block in variants.items()}
     return Switch([(label, list(variants))], found)
 
 

@@ -37,6 +37,17 @@ def axis(title: str = "", **more: Any) -> dict[str, Any]:
     return ({"title": {"text": title}} if title else {}) | more
 
 
+def named_axis(names: Sequence[str], title: str = "", **more: Any) -> dict[str, Any]:
+    """An axis with a name at 0, 1, 2, …"""
+    places: dict[str, Any] = {
+        "tickvals": list(range(len(names))),
+        "ticktext": [label(name) for name in names],
+        "range": [-0.55, len(names) - 0.45],
+        "zeroline": False,
+    }
+    return axis(title, **places, **more)
+
+
 def log_axis(title: str, values: Iterable[Number]) -> dict[str, Any]:
     """A logarithmic axis with ticks at 1, 10, 100, … or, over less than that, at 1, 2, 5."""
     known = [value for value in values if value and value > 0]

@@ -15,7 +15,7 @@ from lagco.errors import LagcoError
 from lagco.report.palette import methods_in_order, problems_in_order, strategies_in_order
 from lagco.statistics import interquartile_mean
 from lagco.study import Ledger, Record, generalization_table
-from lagco.study.runs import selected
+from lagco.study.scores import selected
 from lagco.study.tables import setting_of
 
 #: of the test episodes of an instance
@@ -217,10 +217,10 @@ def values_of(
     ]
 
 
-def middle(values: Sequence[float]) -> tuple[float, float, float] | None:
-    """Interquartile mean, 16th and 84th percentile; None without values."""
+def middle(values: Sequence[float]) -> tuple[float, float, float] | tuple[None, None, None]:
+    """Interquartile mean, 16th and 84th percentile; None each without values."""
     if not values:
-        return None
+        return None, None, None
     p16, p84 = np.percentile(values, [16, 84])
     return interquartile_mean(values), float(p16), float(p84)
 

@@ -66,7 +66,8 @@ def carry_out(
             time.sleep(_LOOK)
             continue
         parent = os.getpid() if engine.children else None
-        given = [Assignment(str(ledger.root), task, parent) for task in free]
+        here = os.getcwd()
+        given = [Assignment(str(ledger.root), task, parent, here) for task in free]
         try:
             for key, state in engine.map(perform, given):
                 if state == "done":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, as_completed
 from typing import Any, Protocol, TypeVar
@@ -52,6 +53,8 @@ class LocalEngine:
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or len(os.sched_getaffinity(0))
         self._executor: Any = None
+        # loky replaces a worker that has grown, which is no concern of the user's
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs")
 
     def map(self, function: Callable[[Given], Found], given: Sequence[Given]) -> Iterator[Found]:
         """See :class:`Engine`."""
@@ -61,17 +64,20 @@ class LocalEngine:
             for future in as_completed([self._executor.submit(function, g) for g in given]):
                 yield future.result()
         except BrokenExecutor as error:
-            self.close()
+            self._stop(kill=True)
             raise WorkerLost(str(error)) from error
         except BaseException:  # nobody waits for the rest any more
-            self.close()
+            self._stop(kill=True)
             raise
 
     def close(self) -> None:
-        """Stop the workers, whatever they are at."""
+        """Stop the workers, which have nothing left to do."""
+        self._stop(kill=False)
+
+    def _stop(self, kill: bool) -> None:
         executor, self._executor = self._executor, None
         if executor is not None:
-            executor.shutdown(wait=True, kill_workers=True)
+            executor.shutdown(wait=True, kill_workers=kill)
 
 
 class RayEngine:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -68,17 +69,21 @@ class Assignment:
         root: folder of the ledger.
         task: what to do.
         parent: the process to stop with, where the worker is its child.
+        place: the folder in which the study was started, for modules of the user's own.
     """
 
     root: str
     task: Task
     parent: int | None = None
+    place: str = ""
 
 
 def perform(assignment: Assignment) -> tuple[str, State]:
     """Do a task unless it is done or being done; returns its key and what became of it."""
     if assignment.parent is not None:
         _stop_with(assignment.parent)
+    if assignment.place and assignment.place not in sys.path:
+        sys.path.insert(0, assignment.place)
     ledger, task = Ledger(assignment.root), assignment.task
     if ledger.has(task):
         return task.key, "done"

@@ -17,7 +17,7 @@ from lagco.problems import problem_class
 from tests.instances.formats.samples import DEMANDS, FORMATS, sample
 
 EXAMPLES = 300
-MANY_EXAMPLES = 5_000
+MANY_EXAMPLES = 3_000
 #: no sample is longer than 5 kB, so nothing made of one may take more than this
 MOST_BYTES = 4 << 20
 
@@ -225,4 +225,4 @@ def test_damaged_demands_at_length(name, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SOLVED)
 def test_damaged_solutions_at_length(name, tmp_path):
-    fuzz_solutions(name, tmp_path, MANY_EXAMPLES)
+    fuzz_solutions(name, tmp_path, MANY_EXAMPLES // 3)

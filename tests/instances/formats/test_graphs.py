@@ -167,5 +167,5 @@ def test_thousands_of_nodes_take_memory_in_proportion(tmp_path):
         env.reset(seed=0)
         for _ in range(5):
             env.step(env.sample_valid_action())
-    assert tracemalloc.get_traced_memory()[1] < 120 << 20
+    assert tracemalloc.get_traced_memory()[1] < 60 << 20
     tracemalloc.stop()

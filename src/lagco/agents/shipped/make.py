@@ -10,14 +10,36 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from lagco.agents.bundle import DESCRIPTION, SPACE, WEIGHTS
 from lagco.agents.shipped import FOLDER
 from lagco.agents.training import train
+from lagco.core.problem import Problem
 from lagco.generation import generate
+from lagco.instances import Instance
+from lagco.problems.tsp.env import TSP
 from lagco.registration import ENTRIES
+
+
+class Maps(TSP):
+    """Cities as on real maps: in every other instance they gather around a few centres."""
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
+        """An instance of `tsp`, the cities of which may be pulled together."""
+        instance = super().draw(rng, size)
+        if rng.random() < 0.5:
+            return instance
+        cities = instance.array("coordinates")
+        centres = cities[rng.integers(len(cities), size=rng.integers(2, 9))]
+        nearest = ((cities[:, None] - centres[None]) ** 2).sum(axis=2).argmin(axis=1)
+        pull = rng.uniform(0.2, 0.8, size=len(centres))[nearest, None]
+        gathered = cities + pull * (centres[nearest] - cities)
+        return replace(instance, arrays={**instance.arrays, "coordinates": gathered})
 
 
 @dataclass(frozen=True)
@@ -25,25 +47,32 @@ class Recipe:
     """How the agent of one problem is trained.
 
     Attributes:
-        instances: number of training instances.
-        sizes: of them; the paper's range by default.
+        instances: number of training instances, of the paper's ranges.
         steps: environment steps.
+        source: the class that draws instances, if not the problem's own.
     """
 
-    instances: int = 200
-    sizes: str | None = None
-    steps: int = 300_000
+    instances: int = 100
+    steps: int = 150_000
+    source: type[Problem] | None = None
 
 
-RECIPES = {"tsp": Recipe(instances=500, steps=600_000)}
+RECIPES = {"tsp": Recipe(instances=500, steps=400_000, source=Maps)}
 SEED = 7
+#: enough for the scale of the rewards
+SWEEPS = 500
 
 
 def make(problem: str, work: Path, steps: int | None = None) -> None:
     """Train the agent of a problem and put it into the package."""
     recipe = RECIPES.get(problem, Recipe())
     data = generate(
-        problem, recipe.instances, seed=SEED, sizes=recipe.sizes, out=work / problem / "data"
+        recipe.source or problem,
+        recipe.instances,
+        seed=SEED,
+        references=("sweeps",),
+        sweeps=SWEEPS,
+        out=work / problem / "data",
     )
     folder = work / problem / "agent"
     train(
@@ -66,7 +95,7 @@ def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument("--problems", default=",".join(entry.name for entry in ENTRIES))
+    parser.add_argument("--problems", default=",".join(ENTRIES))
     parser.add_argument("--steps", type=int)
     arguments = parser.parse_args()
     for problem in arguments.problems.split(","):

@@ -26,6 +26,7 @@ Array: TypeAlias = npt.NDArray[Any]
 NAME = "lagco-placement"
 RESOURCES = ("pe", "mips", "memory", "storage")
 IDLE_POWER, PEAK_POWER = 75.0, 225.0
+SMALLEST = 1e-9
 #: physical machines up to which, without links, every two are joined
 MAX_JOINED = 512
 #: column of the CSV: kinds of rows that have it
@@ -105,7 +106,7 @@ class Machines:
             pair = min(ends), max(ends)
             if pair in found:
                 raise document.error((part, position), "the two stand there twice")
-            found[pair] = float(entry[value])
+            found[pair] = _amount(entry[value])
         pairs = np.array(list(found), dtype=np.int32).reshape(-1, 2).T
         return np.ascontiguousarray(pairs), np.array(list(found.values()), dtype=np.float64)
 
@@ -162,13 +163,17 @@ def _refuse_unreached(document: Document, names: list[str], links: Array) -> Non
         raise document.error(("pms", int(part.argmax())), "no links lead there from the first one")
 
 
+def _amount(value: float) -> float:
+    """Amounts so small that ratios of them leave the range of numbers count as 0."""
+    return float(value) if value >= SMALLEST else 0.0
+
+
 def _resources(entries: list[dict[str, Any]], field: str) -> Array:
-    table = [[float(entry[field].get(name, 0.0)) for name in RESOURCES] for entry in entries]
-    return np.array(table)
+    return np.array([[_amount(entry[field].get(r, 0.0)) for r in RESOURCES] for entry in entries])
 
 
 def _column(entries: list[dict[str, Any]], field: str, default: float) -> Array:
-    return np.array([float(entry.get(field, default)) for entry in entries])
+    return np.array([_amount(entry.get(field, default)) for entry in entries])
 
 
 def matches_json(source: Source) -> bool:

@@ -26,6 +26,9 @@ from lagco.instances.instance import Instance
 
 Array: TypeAlias = npt.NDArray[Any]
 
+#: OSPF's metric of a link has 16 bits
+MAX_WEIGHT = 65_535
+
 
 @dataclass(frozen=True)
 class SolutionForm:
@@ -154,7 +157,13 @@ def read_weights(source: Source, instance: Instance) -> Array:
         ends = frozenset((_place(source, known, u, line), _place(source, known, v, line)))
         if ends not in place:
             raise source.error(f"there is no link between {shown(u)} and {shown(v)}", line)
-        _once(source, weights, place[ends], source.integer(weight, "a weight", line, low=1), line)
+        _once(
+            source,
+            weights,
+            place[ends],
+            source.integer(weight, "a weight", line, 1, MAX_WEIGHT),
+            line,
+        )
     return _complete(source, weights, [f"{names[u]}-{names[v]}" for u, v in links])
 
 
@@ -279,7 +288,7 @@ FORMS = {
         read_weights,
         write_weights,
         "a weight per link",
-        lambda i, s: s.shape == (i.array("edges").shape[1],) and _within(s, 1, 1 << 31),
+        lambda i, s: s.shape == (i.array("edges").shape[1],) and _within(s, 1, MAX_WEIGHT),
     ),
     "traffic": SolutionForm(
         read_paths,

@@ -56,7 +56,7 @@ class Source:
             if path.exists() and not path.is_file():
                 raise InstanceError(f"{path}: not a plain file")
             with path.open("rb") as stream:
-                content = stream.read(MAX_BYTES + 1)
+                content = stream.read(min(path.stat().st_size, MAX_BYTES) + 1)
         except FileNotFoundError:
             raise InstanceError(f"{path}: no such file") from None
         except (OSError, ValueError) as error:  # a null byte in the path is a ValueError

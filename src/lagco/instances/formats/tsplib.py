@@ -125,6 +125,7 @@ class _File:
         self.display: tuple[Array, Array] | None = None
         self.weights: Array | None = None
         self.tour: list[int] = []
+        self._ended = False
         self._read(source.lines())
 
     def _read(self, lines: Lines) -> None:
@@ -137,7 +138,7 @@ class _File:
                 )
                 raise source.error(f"expected a keyword, got {shown(text)}{known}", line)
             word, value = found[1].upper(), found[2].strip()
-            if word == "EOF":
+            if word == "EOF" or self._ended:
                 return
             if word in self.places and word != "COMMENT":
                 raise source.error(f"{word} stands in line {self.places[word]} already", line)
@@ -246,6 +247,7 @@ class _File:
         for line, text in lines:
             for found in _TOKEN.finditer(text):
                 if found[0].upper() == "EOF":
+                    self._ended = True
                     return tour
                 number = source.integer(found[0], "the id of a city", line, low=-1)
                 if number == -1:

@@ -18,6 +18,7 @@ from lagco.problems.networks.kernels import (
     relative_link_state,
 )
 from lagco.problems.networks.network import network_of
+from lagco.problems.networks.progress import logarithmic_change
 from lagco.problems.networks.views import (
     COMMUNICATION,
     TRAFFIC,
@@ -30,7 +31,7 @@ from lagco.problems.networks.views import (
     traffic_attributes,
 )
 from lagco.problems.ospf.generator import draw_weighted_network
-from lagco.problems.ospf.kernels import demand_shares, preview_changes
+from lagco.problems.ospf.kernels import demand_shares, preview_changes, valid_changes
 from lagco.problems.ospf.routing import LARGEST, empty_routes, grouped_demands, route
 from lagco.problems.ospf.weights import (
     checked_weights,
@@ -89,6 +90,13 @@ class OSPF(Problem):
         from lagco.problems.ospf.solver import solve_weights
 
         return References(solver=solve_weights(instance, seed, effort))
+
+    @classmethod
+    def bound(cls, instance: Instance) -> float:
+        """The multi-commodity-flow bound."""
+        from lagco.problems.ospf.solver import lower_bound
+
+        return lower_bound(instance)
 
     @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
@@ -271,6 +279,10 @@ class OSPF(Problem):
         """The same from the weights alone."""
         return utilisation_of(self.instance, self._network, self._weights)
 
+    def lesson(self, before: float, change: float) -> float:
+        """The change of the score on a logarithmic scale, so that late gains count too."""
+        return logarithmic_change(before, self._value, self._start_objective, self.instance)
+
     def solution(self) -> Array:
         """Weight of every link: (E,)."""
         return self._weights.copy()
@@ -293,8 +305,10 @@ class OSPF(Problem):
 
     def are_valid_actions(self, actions: Array) -> Array:
         """Weights that stay within their bounds: (k,)."""
-        weights = self._weights[actions[:, 0]] + actions[:, 1] - 1
-        return np.asarray((self._low <= weights) & (weights <= self._high))
+        rows = np.asarray(actions, dtype=np.int64)
+        valid = np.empty(len(rows), dtype=np.bool_)
+        valid_changes(rows, self._weights, self._low, self._high, valid)
+        return valid
 
     def action_mask(self) -> Array:
         """The same for every link and change: (3 E,)."""

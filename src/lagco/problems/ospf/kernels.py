@@ -21,6 +21,18 @@ def demand_shares(loads, largest, shares):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def valid_changes(actions, weights, low, high, out):  # type: ignore[no-untyped-def]
+    """Whether the weight of the link stays within its bounds, for actions (link, change + 1)."""
+    for a in range(actions.shape[0]):
+        link, change = actions[a, 0], actions[a, 1] - 1
+        out[a] = (
+            0 <= link < weights.shape[0]
+            and -1 <= change <= 1
+            and low <= weights[link] + change <= high
+        )
+
+
+@njit(cache=True)
 def loads_by_destination(first, heads, arcs, weights, ecmp, demands, distance, order, out):  # type: ignore[no-untyped-def]
     """Loads of the demands to each destination, (n, 2 E), from known distances."""
     n = first.shape[0] - 1

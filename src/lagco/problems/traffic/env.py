@@ -20,6 +20,7 @@ from lagco.problems.networks.kernels import (
     relative_link_state,
 )
 from lagco.problems.networks.network import network_of
+from lagco.problems.networks.progress import logarithmic_change
 from lagco.problems.networks.views import (
     COMMUNICATION,
     TRAFFIC,
@@ -102,6 +103,13 @@ class Traffic(Problem):
         from lagco.problems.traffic.solver import solve_paths
 
         return References(solver=solve_paths(instance, seed, effort))
+
+    @classmethod
+    def bound(cls, instance: Instance) -> float:
+        """The multi-commodity-flow bound."""
+        from lagco.problems.traffic.solver import lower_bound
+
+        return lower_bound(instance)
 
     @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
@@ -281,6 +289,10 @@ class Traffic(Problem):
     def recompute_objective(self) -> float:
         """The same from the paths alone."""
         return self.evaluate_solution(self.instance, self._paths)
+
+    def lesson(self, before: float, change: float) -> float:
+        """The change of the score on a logarithmic scale, so that late gains count too."""
+        return logarithmic_change(before, self._value, self._start_objective, self.instance)
 
     def solution(self) -> Array:
         """Path of every demand as node ids padded with n: (D, T)."""

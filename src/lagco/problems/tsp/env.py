@@ -53,7 +53,6 @@ class TSP(Problem):
 
     name = "tsp"
     preview_key = "length"
-    forecasts = True
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
@@ -236,18 +235,25 @@ class TSP(Problem):
 
     def _apply(self, action: Any) -> None:
         city = int(action)
-        self._length += distance(*self._metric, self._current, city)
+        self._added = distance(*self._metric, self._current, city)
+        self._length += self._added
         self._go_to(city)
 
     def objective(self) -> float:
         """Length of the tour, completed by always going to the farthest remaining city."""
         completion = farthest_completion(*self._metric, self._current, self._start, self._visited)
-        self._forecast = 0.0 if self.is_complete() else float(completion)
         return float(self._length + completion)
 
-    def forecast(self) -> float:
-        """Length of that completion; 0 once the tour is complete."""
-        return self._forecast
+    def lesson(self, before: float, change: float) -> float:
+        """Minus the length that the step added, on the scale of the score.
+
+        Changes of the completion cancel over an episode, but under a discount they would pay for
+        visiting outlying cities first.
+        """
+        added = self._added
+        if self.is_complete():
+            added += distance(*self._metric, self._current, self._start)
+        return float(added * self._scale)
 
     def recompute_objective(self) -> float:
         """The same from the list of visited cities alone."""

@@ -110,7 +110,8 @@ def _ends(study: Study, setting: str) -> Table:
             rows.append([*cells[:2], *mark_best(cells[2:], columns[2:])])
     caption = (
         "Score of training episodes at the end of training: mean over runs, and the 16th to the "
-        "84th percentile. Bold: the largest of the row. These are training instances; they say nothing about unseen ones."
+        "84th percentile. Bold: the largest of the row. These are training instances; they say "
+        "nothing about unseen ones."
     )
     name = f"training-scores{file_part(study, setting)}"
     return table(name, caption, columns, rows, "16–84 %")

@@ -9,7 +9,7 @@ import numpy as np
 
 from lagco.report.blocks import Block, Grid, Heading, Legend, Plot
 from lagco.report.palette import look
-from lagco.report.plots import axis, box, dots, faint, figure, label, line, numbers
+from lagco.report.plots import axis, box, dots, faint, figure, line, named_axis, numbers
 from lagco.report.reading import Study, values_of
 from lagco.report.sections.common import (
     NO_RUNS,
@@ -82,15 +82,14 @@ def _boxes(study: Study, setting: str, problem: str, strategy: str) -> dict[str,
     }
     groups |= {name: [record] for name, record in study.policies(setting, problem).items()}
     traces = []
-    names = []
-    for method, records in reversed(groups.items()):
-        values = values_of(records, "score")
+    names: list[str] = []
+    for method, group in reversed(groups.items()):
+        values = values_of(group, "score")
         if values:
             quantiles = [np.quantile(values, _QUANTILES).tolist()]
             traces.append(box(method, [len(names)], quantiles, horizontal=True, width=0.6))
             names.append(method)
-    ticks = {"tickvals": list(range(len(names))), "ticktext": [label(name) for name in names]}
-    y_axis = axis(**ticks, range=[-0.6, len(names) - 0.4], zeroline=False, showgrid=False)
+    y_axis = named_axis(names, showgrid=False)
     return figure(traces, axis("score", rangemode="tozero"), y_axis)
 
 

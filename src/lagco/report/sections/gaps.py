@@ -7,7 +7,7 @@ from typing import Any
 
 from lagco.report.blocks import Block, Grid, Plot, Shown, Text
 from lagco.report.palette import look
-from lagco.report.plots import axis, dots, figure, label, numbers
+from lagco.report.plots import axis, dots, figure, named_axis, numbers
 from lagco.report.reading import Study
 from lagco.report.sections.common import (
     MEASURE_NAMES,
@@ -49,7 +49,7 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
 
 def _dumbbells(study: Study, setting: str, problem: str, strategy: str) -> dict[str, Any] | None:
     traces: list[dict[str, Any]] = []
-    methods = []
+    methods: list[str] = []
     for method in reversed(study.methods_of(setting)):
         row = study.rows[setting].get((problem, method, strategy))
         if row is None or row["score/best"] is None or row["delta"]["score"] is None:
@@ -77,9 +77,7 @@ def _dumbbells(study: Study, setting: str, problem: str, strategy: str) -> dict[
         )
     if not traces:
         return None
-    names = {"tickvals": list(range(len(methods))), "ticktext": [label(m) for m in methods]}
-    y_axis = axis(**names, range=[-0.6, len(methods) - 0.4], zeroline=False)
-    return figure(traces, axis("score", rangemode="tozero"), y_axis)
+    return figure(traces, axis("score", rangemode="tozero"), named_axis(methods))
 
 
 def _table(study: Study, setting: str) -> Table:

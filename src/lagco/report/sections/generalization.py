@@ -8,7 +8,7 @@ from typing import Any
 from lagco.evaluation import MEASURES
 from lagco.report.blocks import Block, Folded, Grid, Heading, Legend, Plot, Shown, Switch, Text
 from lagco.report.palette import LETTERS, look, methods_in_order
-from lagco.report.plots import axis, dots, error_bars, figure, label, line, numbers
+from lagco.report.plots import axis, dots, error_bars, figure, label, line, named_axis, numbers
 from lagco.report.reading import SELECTIONS, Place, Study, count_of, middle, values_of
 from lagco.report.sections.common import (
     MEASURE_MEANINGS,
@@ -33,7 +33,7 @@ def blocks(study: Study) -> Sequence[Block] | str:
 
 def _of_setting(study: Study, setting: str) -> list[Block]:
     names = selection_names(episodes_of(study, setting))
-    variants = {
+    variants: dict[tuple[str, ...], Block] = {
         (MEASURE_NAMES[measure], names[selection]): Shown(
             _table(study, setting, measure, selection), by_group=True
         )
@@ -75,8 +75,8 @@ def _table(study: Study, setting: str, measure: str, selection: str) -> Table:
             places = [(problem, method, strategy) for strategy in strategies]
             for place in places:
                 theirs = paper_score(*place) if paper and place in runs else None
-                values = middle(values_of(runs.get(place, ()), measure, selection))
-                cells.append(Cell(*(values or ()), paper=theirs["iqm"] if theirs else None))
+                iqm, low, high = middle(values_of(runs.get(place, ()), measure, selection))
+                cells.append(Cell(iqm, low, high, theirs["iqm"] if theirs else None))
             if selection == "best":
                 cells.append(_delta(study, setting, places, measure))
         filled.append(cells)
@@ -140,13 +140,12 @@ def _policies(study: Study, setting: str) -> list[Block]:
         for measure in measures:
             for name in names:
                 record = policies.get(name)
-                values = middle(values_of([record], measure)) if record else None
-                cells.append(Cell(*(values or ())))
+                cells.append(Cell(*middle(values_of([record], measure))) if record else Cell())
         rows.append(cells)
     caption = (
         "Plain policies on all instances, to compare with: interquartile mean of the best of "
-        f"{episodes_of(study, setting)} episodes, and the 16th to the 84th percentile. The solver's "
-        "column is the value that its reference holds."
+        f"{episodes_of(study, setting)} episodes, and the 16th to the 84th percentile. The "
+        "solver's column is the value that its reference holds."
     )
     shown = table(f"policies{file_part(study, setting)}", caption, columns, rows, "16–84 %")
     return [Heading("Plain policies"), Shown(shown)]
@@ -194,10 +193,10 @@ def _dots(study: Study, setting: str, problem: str) -> dict[str, Any]:
     rows = study.rows[setting]
     traces = []
     for name, record in study.policies(setting, problem).items():
-        values = middle(values_of([record], "score"))
-        if values is not None:
+        level, _, _ = middle(values_of([record], "score"))
+        if level is not None:
             ends = [-0.5, len(strategies) - 0.5]
-            grey = line(name, ends, values[:1] * 2, hoverinfo="name+y")
+            grey = line(name, ends, [level, level], hoverinfo="name+y")
             traces.append(grey | {"line": grey["line"] | {"width": 1}})
     for place, method in enumerate(methods):
         shift = 0.8 * ((place + 0.5) / len(methods) - 0.5)
@@ -219,13 +218,12 @@ def _dots(study: Study, setting: str, problem: str) -> dict[str, Any]:
             bars = error_bars(values, low, high) | {"color": look(method).colour}
             x = numbers([x for x, _ in ours])
             traces.append(dots(method, x, numbers(values), error_y=bars, hovertemplate="%{y:.3f}"))
-    ticks = {"tickvals": list(range(len(strategies))), "ticktext": [label(s) for s in strategies]}
-    x_axis = axis(**ticks, range=[-0.5, len(strategies) - 0.5], showgrid=False, zeroline=False)
+    x_axis = named_axis(strategies, showgrid=False)
     return figure(traces, x_axis, axis("score", rangemode="tozero"))
 
 
 def _strokes(method: str, points: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    mark = {"symbol": "line-ew-open", "size": 9, "line": {"width": 2}, "color": look(method).colour}
+    mark = {"symbol": "line-ew-open", "size": 6, "line": {"width": 2}, "color": look(method).colour}
     x, y = zip(*points, strict=True)
     text = f"{label(method)}, paper"
     return dots(method, numbers(x), numbers(y), marker=mark, name=text, hovertemplate="%{y:.2f}")
@@ -260,7 +258,7 @@ def _differences(study: Study, setting: str) -> Table:
             )
         )
     caption = (
-        "Our interquartile mean scores (best episode, final state), their 95 % bootstrap intervals, "
-        "and the paper's figures."
+        "Our interquartile mean scores (best episode, final state), their 95 % bootstrap "
+        "intervals, and the paper's figures."
     )
     return table(f"beside-paper{file_part(study, setting)}", caption, columns, rows, "95 %")

@@ -55,8 +55,8 @@ def duration(seconds: float) -> str:
     """Seconds, minutes or hours, whichever reads best."""
     for unit, length in (("h", 3600.0), ("min", 60.0)):
         if seconds >= 2 * length:
-            return f"{significant(seconds / length)} {unit}"
-    return f"{significant(seconds)} s"
+            return f"{significant(seconds / length)}\u00a0{unit}"
+    return f"{significant(seconds)}\u00a0s"
 
 
 def _kinds(study: Study) -> Block:
@@ -152,7 +152,7 @@ def _failures(study: Study) -> list[Block]:
         (
             str(failure.get("kind")),
             str(failure.get("name")),
-            failure["attempts"] if isinstance(failure.get("attempts"), int) else None,
+            _count(failure.get("attempts")),
             _short(str(failure.get("error"))),
         )
         for failure in study.failures
@@ -170,6 +170,10 @@ def _failures(study: Study) -> list[Block]:
         Shown(table("failures", caption, columns, rows)),
         Folded("Tracebacks", tracebacks),
     ]
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) else None
 
 
 def _short(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from lagco.report.blocks import Block, Grid, Heading, Key, Legend, Plot, Shown, Text, Together
 from lagco.report.blocks import switch as choice
 from lagco.report.palette import methods_in_order, problems_in_order
-from lagco.report.plots import axis, box, dots, figure, label, line, log_axis, numbers
+from lagco.report.plots import axis, box, dots, figure, label, line, log_axis, named_axis, numbers
 from lagco.report.reading import Study, count_of, grouped, listed
 from lagco.report.sections.common import slug
 from lagco.report.tables import Cell, Column, Table, mark_best, table
@@ -217,8 +217,7 @@ def _boxes(records: Sequence[Record]) -> Block:
             ]
             every += [value for row in quantiles for value in row]
             traces.append(box(method, numbers(x), quantiles, width=0.6 / len(methods)))
-        ticks = {"tickvals": list(range(len(sizes))), "ticktext": [str(size) for size in sizes]}
-        x_axis = axis("size", **ticks, range=[-0.5, len(sizes) - 0.5], showgrid=False)
+        x_axis = named_axis([str(size) for size in sizes], "size", showgrid=False)
         plots.append(Plot(problem, figure(traces, x_axis, log_axis("µs per decision", every))))
     caption = (
         "Time of single decisions at every size. Boxes: quartiles and median; whiskers: 5th and "

@@ -9,7 +9,7 @@ import numpy as np
 
 from lagco.report.blocks import Block, Grid, Heading, Plot, Shown, Together
 from lagco.report.palette import methods_in_order, problems_in_order
-from lagco.report.plots import axis, dots, figure, label, log_axis, numbers
+from lagco.report.plots import axis, dots, figure, log_axis, named_axis, numbers
 from lagco.report.reading import Study
 from lagco.report.sections.common import by_setting, by_strategy, file_part, runs_in
 from lagco.report.tables import Cell, Column, Table, mark_best, table
@@ -63,11 +63,9 @@ def _seconds(study: Study, setting: str, problem: str, strategy: str) -> dict[st
         if values:
             y = [place] * len(values)
             traces.append(dots(method, numbers(values), y, hovertemplate="%{x:.4g} s"))
-    ticks = {"tickvals": list(range(len(methods))), "ticktext": [label(m) for m in methods]}
-    y_axis = axis(**ticks, range=[-0.6, len(methods) - 0.4], zeroline=False)
     wide = bool(all_seconds) and min(all_seconds) > 0 and max(all_seconds) > 8 * min(all_seconds)
     plain = axis("seconds", rangemode="tozero", nticks=6)
-    return figure(traces, log_axis("seconds", all_seconds) if wide else plain, y_axis)
+    return figure(traces, log_axis("seconds", all_seconds) if wide else plain, named_axis(methods))
 
 
 def _table(study: Study, setting: str, strategy: str) -> Table:

@@ -1,0 +1,45 @@
+"""Which files make up the code of a task."""
+
+from __future__ import annotations
+
+import lagco
+from lagco.study import code
+from lagco.study.code import _closure, _path_of, code_version
+
+
+def test_what_a_task_reaches():
+    found = _closure(["lagco.agents.training", "lagco.problems.tsp.env"], {"lagco"})
+    assert {"lagco.agents.iterative", "lagco.latent.kernels", "lagco.core.problem"} <= found
+    assert not any(name.startswith(("lagco.cli", "lagco.study", "lagco.report")) for name in found)
+    assert not any(name.startswith("lagco.problems.ospf") for name in found)
+    assert all(_path_of(name).is_file() for name in found if _path_of(name) is not None)
+
+
+def test_problems_differ():
+    assert code_version("tsp") != code_version("ospf")
+    assert code_version("tsp") == code_version("tsp")
+    assert code_version("tsp")["version"] == lagco.__version__
+
+
+def _hash():
+    for function in (code._imports, code._path_of, code_version):
+        function.cache_clear()
+    return code_version("their_package.problem:Mine")["hash"]
+
+
+def test_an_edit_of_a_users_own_package_is_noticed(tmp_path, monkeypatch):
+    package = tmp_path / "their_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "rules.py").write_text("FACTOR = 1\n")
+    (package / "unused.py").write_text("A = 1\n")
+    (package / "problem.py").write_text(
+        "from lagco.problems.tsp import TSP\nfrom .rules import FACTOR\n"
+        "class Mine(TSP):\n    name = 'mine'\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    before = _hash()
+    (package / "unused.py").write_text("A = 2\n")
+    assert _hash() == before
+    (package / "rules.py").write_text("FACTOR = 2\n")
+    assert _hash() != before

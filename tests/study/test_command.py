@@ -1,0 +1,99 @@
+"""`lagco study` as a user types it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import lagco.study
+from lagco.errors import LagcoError, SpecError
+from lagco.study.running import noted_settings
+from lagco.study.settings import GeneralizationSettings, ScalabilitySettings
+
+
+def command(*arguments, cwd=None):
+    listed = [sys.executable, "-m", "lagco", "study", *map(str, arguments)]
+    return subprocess.run(listed, capture_output=True, text=True, cwd=cwd)
+
+
+def test_status_of_what_was_started_last(smallest):
+    result = command("generalization", "--out", smallest.root, "--status")
+    assert "5 of 5" in result.stdout, result.stderr
+    result = command("generalization", "--out", smallest.root, "--status", "--seeds", "42,100")
+    assert "0 of" in result.stdout  # another study
+
+
+def test_a_users_problem(tmp_path):
+    """A class of the user's, by module:Class: the study runs, and no file makes anyone import it."""
+    (tmp_path / "mine.py").write_text(
+        "from lagco.problems.min_vertex import MinVertex\n"
+        "class Mine(MinVertex):\n    name = 'mine'\n"
+        "    @classmethod\n    def draw(cls, rng, size=None):\n"
+        "        from dataclasses import replace\n"
+        "        return replace(super().draw(rng, size), problem='mine')\n"
+    )
+    common = ("generalization", "--out", "out", "--preset", "tiny", "--problems", "mine:Mine")
+    options = ("--methods", "p-discrete-m", "--strategies", "small", "--workers", 1, "--json")
+    result = command(*common, *options, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    rows = json.loads(result.stdout)
+    assert {row["problem"] for row in rows} == {"mine:Mine"}
+    assert {row["method"] for row in rows} == {"p-discrete-m", "random", "greedy", "solver"}
+    with pytest.raises(LagcoError, match="not one of lagco's"):
+        noted_settings("generalization", tmp_path / "out")
+
+
+def test_settings_of_presets():
+    full = GeneralizationSettings.of()
+    assert full.runs == [(0, 42), (1, 100), (2, 123), (3, 200), (4, 300)]
+    assert (full.instances, full.episodes, full.steps) == (101, 5, (100_000,))
+    paper = GeneralizationSettings.of("paper", seeds=[123, 42])
+    assert (paper.training, paper.features) == ("paper", ("paper",))
+    assert paper.runs == [(2, 123), (0, 42)]  # a subset keeps its place in the whole
+    assert GeneralizationSettings.of(seeds=(7, 42)).runs == [(0, 7), (1, 42)]
+    sizes = ScalabilitySettings.of()
+    assert max(sizes.sizes_of("tsp")) == 1000 and max(sizes.sizes_of("traffic")) == 250
+
+
+def test_the_full_protocol_has_980_runs(tmp_path):
+    study = lagco.study.running.study_of("generalization")
+    tasks = study.plan(GeneralizationSettings.of(), lagco.study.Ledger(tmp_path))
+    kinds = [task.kind for task in tasks]
+    assert kinds.count("run") == 980 and kinds.count("encoder") == 140
+    assert len({task.key for task in tasks}) == len(tasks)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"problems": ("tps",)}, "did you mean 'tsp'"),
+        ({"methods": ("projektion",)}, "did you mean 'projection'"),
+        ({"strategies": ("smal",)}, "did you mean 'small'"),
+        ({"features": ("ful",)}, "did you mean 'full'"),
+        ({"policies": ("greed",)}, "did you mean 'greedy'"),
+        ({"preset": "smok"}, "did you mean 'smoke'"),
+        ({"seeds": ()}, "name at least one"),
+        ({"episodes": 0}, "at least 1"),
+        ({"instances": 3, "preset": "tiny"}, "divided into 5 shares"),
+        ({"stepps": (1,)}, "did you mean 'steps'"),
+        ({"engine": "lokal"}, "did you mean 'local'"),
+        ({"config": {"gama": 1}, "preset": "tiny"}, "did you mean 'gamma'"),
+    ],
+)
+def test_bad_settings(tmp_path, arguments, message):
+    with pytest.raises((SpecError, LagcoError), match=message):
+        lagco.study.generalization(tmp_path / "x", **arguments)
+    assert not list(tmp_path.rglob("*.npz"))
+
+
+def test_errors_are_one_line(tmp_path):
+    for arguments, message in (
+        (("generalization", "--out", tmp_path, "--seeds", "a,b"), "whole numbers with commas"),
+        (("tune", "--out", tmp_path, "--status"), "no tune study was started here"),
+    ):
+        result = command(*arguments)
+        assert result.returncode == 1 and message in result.stderr
+        assert "Traceback" not in result.stderr

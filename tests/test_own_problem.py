@@ -1,0 +1,59 @@
+"""The worked example of docs/how-to/add-your-own-problem.md."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+import lagco
+from examples.depots import Depots
+from lagco.embedding.config import PretrainConfig
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def test_the_page_shows_the_example_as_it_is():
+    page = (ROOT / "docs" / "how-to" / "add-your-own-problem.md").read_text()
+    code = (ROOT / "examples" / "depots.py").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    assert len(blocks) == 7
+    for block in blocks:
+        assert block.strip("\n") in code
+
+
+def test_it_passes_every_check():
+    assert lagco.check("examples.depots:Depots", episodes=1) == []
+
+
+def test_its_objective_counts_all_ways():
+    env = Depots(size=20)
+    env.reset(seed=0)
+    rng = np.random.default_rng(0)
+    ended = False
+    while not ended:
+        *_, ended, _, info = env.step(env.sample_valid_action(rng))
+    assert len(env.solution()) == 2
+    assert info["objective"] == Depots.evaluate_solution(env.instance, env.solution())
+
+
+def test_an_agent_for_it_is_trained_saved_and_decides_on_larger_maps(tmp_path):
+    data = lagco.generate(
+        Depots, 3, out=tmp_path / "data", references="sweeps", sweeps=5, sizes=15, progress=False
+    )
+    encoder = tmp_path / "encoder"
+    brief = PretrainConfig(max_steps=5, states=30)
+    lagco.pretrain(Depots, data, encoder, training=brief, progress=False)
+    lagco.train(
+        Depots,
+        data,
+        tmp_path / "agent",
+        encoder=encoder,
+        method="soft-projection",
+        steps=256,
+        rollout=128,
+        batch_size=64,
+    )
+    agent = lagco.load(tmp_path / "agent", Depots)
+    answer = agent.solve(Depots.generate(60), episodes=2)
+    assert len(answer.solution) == 7
+    assert answer.objective == Depots.evaluate_solution(Depots.generate(60), answer.solution)

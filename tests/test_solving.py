@@ -1,0 +1,160 @@
+"""`lagco solve`: any file in, a checked solution out, within the time."""
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import lagco
+from lagco.agents.shipped import default_agent, shipped_problems
+from lagco.cli import app
+from lagco.errors import LagcoError, SpecError, UnknownName
+from lagco.instances.formats import read, read_solution
+from lagco.problems import problem_class
+from lagco.registration import ENTRIES
+from tests.shared_instances import shared_instance
+
+DATA = Path(__file__).parent / "data"
+FILES = {
+    "tsp": "towns.tsp",
+    "min-vertex": "kite.gr",
+    "max-cut": "ring.rud",
+    "ospf": "islands.txt",
+    "traffic": "islands.xml",
+    "placement": "cluster.json",
+    "cyber-path": "office.json",
+}
+NAMES = list(ENTRIES)
+
+
+def run(*arguments: object) -> dict:
+    found = CliRunner().invoke(app, ["solve", *map(str, arguments), "--json"])
+    assert found.exit_code == 0, found.output + repr(found.exception)
+    return json.loads(found.stdout)
+
+
+def test_every_problem_has_a_small_default_agent():
+    assert shipped_problems() == sorted(NAMES)
+    for name in NAMES:
+        agent = default_agent(name)
+        assert (agent.problem.name, agent.name) == (name, "soft-projection")
+        folder = Path(lagco.agents.shipped.FOLDER) / name
+        assert sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) < 600_000
+
+
+@pytest.mark.parametrize("problem", NAMES)
+def test_the_default_agent_answers_a_file_of_every_problem(problem, tmp_path):
+    out, plot = tmp_path / "solution.txt", tmp_path / "solution.png"
+    answer = run(
+        DATA / FILES[problem], "--problem", problem, "--seconds", 0.3, "--out", out, "--plot", plot
+    )
+    assert answer["valid"] is True
+    assert answer["episodes"] >= 1
+    instance = read(DATA / FILES[problem], problem)
+    solution = read_solution(out, instance)
+    cls = problem_class(problem)
+    if not cls.scaled_by_sweeps:  # there the scale belongs to the answer's own instance
+        assert cls.evaluate_solution(instance, solution) == pytest.approx(answer["objective"])
+    assert plot.read_bytes()[:4] == b"\x89PNG"
+
+
+@pytest.mark.parametrize("policy", ["greedy", "random", "solver"])
+def test_policies_answer_too(policy, tmp_path):
+    answer = run(DATA / "towns.tsp", "--policy", policy, "--seconds", 0.2)
+    assert answer["valid"] is True
+    assert answer["gap"] >= 0.0
+    if policy == "solver":
+        assert answer["gap"] == 0.0
+
+
+def test_time_is_kept_and_used():
+    instance = lagco.problems.problem_class("tsp").generate(60)
+    lagco.solve(instance, policy="greedy", seconds=0.1)  # loads compiled code
+    short = lagco.solve(instance, policy="greedy", seconds=0.3)
+    assert short.seconds < 0.6
+    assert short.episodes > 1
+
+
+def test_one_solution_is_finished_however_short_the_time():
+    instance = problem_class("tsp").generate(400)
+    answer = lagco.solve(instance, policy="greedy", seconds=1e-3)
+    assert answer.valid
+    assert sorted(answer.solution.tolist()) == list(range(400))
+
+
+def test_more_time_is_not_worse():
+    instance = problem_class("tsp").generate(40)
+    few = lagco.solve(instance, seconds=0.05)
+    many = lagco.solve(instance, seconds=1.0)
+    assert many.episodes > few.episodes
+    assert many.objective <= few.objective
+
+
+def test_2opt_shortens_a_tour_and_is_refused_elsewhere():
+    instance = problem_class("tsp").generate(80)
+    plain = lagco.solve(instance, policy="random", seconds=0.05)
+    better = lagco.solve(instance, policy="random", seconds=0.05, improve="2opt")
+    assert better.valid
+    assert better.objective < 0.7 * plain.objective
+    with pytest.raises(SpecError, match="max-cut has no such local search"):
+        lagco.solve(problem_class("max-cut").generate(10), policy="random", improve="2opt")
+
+
+def test_the_picture_shows_the_state_that_was_answered(tmp_path):
+    for name in ("min-vertex", "max-cut"):
+        answer = lagco.solve(problem_class(name).generate(12), policy="greedy", seconds=0.1)
+        answer.draw(tmp_path / "trace.png")
+        replace(answer, trace=None).draw(tmp_path / "solution.png")
+        assert (tmp_path / "trace.png").read_bytes() == (tmp_path / "solution.png").read_bytes()
+
+
+def test_starts_matter():
+    instance = problem_class("ospf").generate(8)
+    links = instance.array("edges").shape[1]
+    weights = np.full(links, 3)
+    given = replace(instance, arrays={**instance.arrays, "weights": weights})
+    first = {}
+    for start in ("current", "default"):
+        env = problem_class("ospf")(given, start=start)
+        env.reset(seed=0)
+        first[start] = env.solution()
+    assert (first["current"] == 3).all()
+    assert (first["default"] == 1).all()
+    assert lagco.solve(given, policy="greedy", seconds=0.1, start="default").valid
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"policy": "greedy", "agent": "default"}, "not both"),
+        ({"policy": "greddy"}, "did you mean 'greedy'"),
+        ({"policy": "greedy", "seconds": 0.0}, "seconds=0.0"),
+        ({"policy": "greedy", "improve": "3opt"}, "3opt"),
+        ({"policy": "greedy", "decoder": "preview"}, "does not decode points"),
+        ({"policy": "greedy", "start": "sideways"}, "sideways"),
+    ],
+)
+def test_wrong_options_are_named(options, message):
+    with pytest.raises(LagcoError, match=message):
+        lagco.solve(DATA / "towns.tsp", **options)
+
+
+def test_an_agent_of_another_problem_is_refused(tmp_path):
+    with pytest.raises(SpecError, match="the agent decides on 'max-cut'"):
+        lagco.solve(DATA / "towns.tsp", agent=default_agent("max-cut"))
+    with pytest.raises(UnknownName, match="train one"):
+        default_agent("colouring")
+
+
+def test_the_default_agent_is_near_the_optimum_of_a_real_map():
+    berlin = shared_instance("tsplib/berlin52.tsp")
+    lagco.solve(berlin, seconds=0.1)  # loads compiled code
+    began = time.perf_counter()
+    answer = lagco.solve(berlin, seconds=4.0)
+    assert time.perf_counter() - began < 8.0
+    assert answer.valid
+    assert answer.objective <= 1.10 * 7542
