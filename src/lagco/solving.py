@@ -28,6 +28,8 @@ SOLVE_POLICIES = (*POLICIES, "solver")
 IMPROVEMENTS = ("none", "2opt")
 #: episodes that run side by side at most
 TEAM = 16
+#: so many rounds of them should fit into the time, since the last one is cut off
+_ROUNDS = 5
 #: share of the time that a missing reference may take
 _REFERENCE_SHARE = 0.2
 #: larger instances get no reference of their own
@@ -94,6 +96,7 @@ class Answer:
             "valid": self.valid,
             "seconds": round(self.seconds, 3),
             "episodes": self.episodes,
+            "notes": list(self.instance.origin.get("notes", ())),
             "solution": self.solution.tolist(),
         }
 
@@ -288,7 +291,8 @@ def _search(
     began = time.perf_counter()
     search.run(until_first=True)
     took = time.perf_counter() - began
-    side_by_side = int(min(TEAM, (deadline - time.perf_counter()) / max(took, 1e-9)))
+    left = deadline - time.perf_counter()
+    side_by_side = int(min(TEAM, left / max(took, 1e-9) / _ROUNDS))
     if side_by_side > 1:
         for _ in range(side_by_side - 1):
             envs.append(cls(instance, features=features, start=start, rewards=first.rewards))

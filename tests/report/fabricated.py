@@ -41,7 +41,7 @@ class Extent:
     steps: int = 2048
     sizes: tuple[int, ...] = (20, 40, 80, 160)
     missing: int = 1  # runs at the end of the list that are not there
-    instance_name: str = "instance"
+    word: str = ""  # put into whatever else a file may name: parts, views, machines, parameters
 
 
 SMALL = Extent()
@@ -50,8 +50,9 @@ SMALL = Extent()
 class Writer:
     """Writes records; what they say depends on the seed alone."""
 
-    def __init__(self, folder: Path, seed: int = 0) -> None:
+    def __init__(self, folder: Path, word: str = "", seed: int = 0) -> None:
         self.folder = folder
+        self.word = word
         self.rng = np.random.default_rng(seed)
         self._written = 0
 
@@ -69,7 +70,7 @@ class Writer:
             "environment": {
                 "python": "3.11.9",
                 "lagco": "0.1.0",
-                "torch": "2.4.0",
+                "torch": f"2.4.0{self.word}",
                 "numpy": "1.26.4",
                 "scipy": "1.11.4",
             },
@@ -79,8 +80,8 @@ class Writer:
         seconds = self._written % 60
         content["measured"] = {
             "seconds": 1.5,
-            "host": "node-1",
-            "cpu": "Imaginary CPU 3000",
+            "host": f"node-1{self.word}",
+            "cpu": f"Imaginary CPU 3000{self.word}",
             "finished": f"2026-01-02T03:{self._written // 60 % 60:02d}:{seconds:02d}.000+00:00",
             **(measured or {}),
         }
@@ -98,7 +99,7 @@ def file_name(name, key):
 
 def write_ledger(folder: Path, extent: Extent = SMALL, seed: int = 0) -> Path:
     """A folder with every kind of record."""
-    writer = Writer(folder, seed)
+    writer = Writer(folder, extent.word, seed)
     runs = []
     for problem in extent.problems:
         data = _data(writer, problem, extent)
@@ -111,7 +112,7 @@ def write_ledger(folder: Path, extent: Extent = SMALL, seed: int = 0) -> Path:
         _throughputs(writer, problem, extent)
         _embedding(writer, problem)
     _tuning(writer, extent.problems[0])
-    _failure(folder, runs[-1])
+    _failure(folder, runs[-1], extent.word)
     _studies(folder, extent)
     return folder
 
@@ -132,7 +133,7 @@ def _data(writer, problem, extent):
     instances = [
         {
             "index": index,
-            "name": f"{extent.instance_name}-{index}",
+            "name": f"instance-{index}{extent.word}",
             "size": size,
             "checksum": sha256(f"{problem}{index}".encode()),
             "extents": {"nodes": size},
@@ -307,7 +308,7 @@ def _latencies(writer, problem, extent):
                 "actions": None if refused else float(size),
                 "raw_actions": None if refused else size,
                 "complete": not refused,
-                "refused": "too many actions to list" if refused else None,
+                "refused": f"too many actions to list{extent.word}" if refused else None,
             }
             if refused:
                 writer.write("latency", f"{problem}-{method}-{size}-full", spec, result)
@@ -317,7 +318,7 @@ def _latencies(writer, problem, extent):
                 "encode": 20 * size**0.3 * rng.lognormal(0, 0.1, 50),
                 "observe": 8 * rng.lognormal(0, 0.1, 50),
                 "policy": 12 * rng.lognormal(0, 0.1, 50),
-                "search": 2 * size**slope * rng.lognormal(0, 0.15, 50),
+                f"search{extent.word}": 2 * size**slope * rng.lognormal(0, 0.15, 50),
             }
             measured = {
                 "decisions": 50,
@@ -388,7 +389,13 @@ def _embedding(writer, problem):
         "cmp_random": {"3": 3.0, "5": 2.5, "10": None},
         "pictures": pictures,
         "heads": [
-            {"view": "G", "head": "adjacency", "measure": "auc", "trained": 0.97, "random": 0.71},
+            {
+                "view": f"G{writer.word}",
+                "head": "adjacency",
+                "measure": "auc",
+                "trained": 0.97,
+                "random": 0.71,
+            },
             {"view": "G", "head": "demand", "measure": "r2", "trained": 0.88, "random": None},
         ],
     }
@@ -401,7 +408,7 @@ def _tuning(writer, problem):
     for number in range(8):
         params = {
             "agent.learning_rate": float(rng.choice([1e-5, 1e-4, 1e-3])),
-            "agent.batch_size": int(rng.choice([32, 64, 128])),
+            f"agent.batch_size{writer.word}": int(rng.choice([32, 64, 128])),
         }
         value = None if number == 3 else round(float(rng.uniform(0.3, 0.9)), 4)
         spec = {
@@ -430,7 +437,7 @@ def _tuning(writer, problem):
         "features": "full",
         "domains": {
             "agent.learning_rate": [1e-5, 1e-4, 1e-3],
-            "agent.batch_size": [32, 64, 128],
+            f"agent.batch_size{writer.word}": [32, 64, 128],
         },
         "trials": trials,
         "batch": 4,
@@ -450,14 +457,14 @@ def _tuning(writer, problem):
     )
 
 
-def _failure(folder, run):
+def _failure(folder, run, word):
     problem, _, method, strategy, _, seed = run
     content = {
         "kind": "run",
         "name": f"{problem}-{method}-{strategy}-{seed}",
         "key": "f" * 64,
-        "error": "MemoryError: <b>out of memory</b>",
-        "traceback": 'Traceback:\n  File "x.py", line 1\nMemoryError: <b>out of memory</b>\n',
+        "error": f"MemoryError: out of memory{word}",
+        "traceback": f'Traceback:\n  File "x.py", line 1\nMemoryError: out of memory{word}\n',
         "attempts": 2,
         "host": "node-1",
         "cpu": "Imaginary CPU 3000",

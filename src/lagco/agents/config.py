@@ -40,6 +40,7 @@ class TrainConfig:
         k: how many of the nearest actions a decoder chooses among.
         hidden: widths of the hidden layers of policy, value and Q networks.
         learning_rate: of Adam.
+        anneal: let the learning rate of PPO fall to 0 in a straight line over the run.
         batch_size: transitions per gradient step.
         gamma: discount.
         rollout: transitions per PPO update, over all environments.
@@ -72,6 +73,7 @@ class TrainConfig:
     k: int = 10
     hidden: tuple[int, ...] = (128, 64)
     learning_rate: float = 1e-3
+    anneal: bool = False
     batch_size: int = 64
     gamma: float = 0.9
     rollout: int = 2048
@@ -117,7 +119,13 @@ class TrainConfig:
 
 #: what a method changes in the defaults, and what the preset `paper` then changes
 _METHOD_DEFAULTS: dict[str, dict[str, Any]] = {
-    "soft-projection": {"entropy": 0.001, "gamma": 0.95, "gae_lambda": 0.9, "batch_size": 256},
+    "soft-projection": {
+        "entropy": 0.001,
+        "gamma": 0.95,
+        "gae_lambda": 0.9,
+        "batch_size": 256,
+        "anneal": True,
+    },
     "iterative": {"learning_rate": 1e-4, "batch_size": 32, "gamma": 0.95},
 }
 _PAPER: dict[str, Any] = {"scale_rewards": False, "lessons": False}

@@ -1,12 +1,13 @@
-"""Small networks at inference: plain numpy, a few microseconds a pass."""
+"""Small networks at inference: a few microseconds a pass."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 
 from lagco.agents.config import TrainConfig
 from lagco.errors import LagcoError
@@ -28,9 +29,14 @@ class Perceptron:
             (np.ascontiguousarray(weight.T, dtype=np.float32), bias.astype(np.float32))
             for weight, bias in layers
         ]
+        self._weights = tuple([weight for weight, _ in self._layers])
+        self._biases = tuple([bias for _, bias in self._layers])
 
     def __call__(self, inputs: Array) -> Array:
         """Outputs (…, out) for inputs (…, in)."""
+        if inputs.ndim == 1:
+            single: Array = forward(inputs, self._weights, self._biases, SLOPE)
+            return single
         *hidden, last = self._layers
         x = inputs
         for weight, bias in hidden:
@@ -44,6 +50,26 @@ class Perceptron:
     def inputs(self) -> int:
         """Width of the inputs."""
         return int(self._layers[0][0].shape[0])
+
+
+@njit(cache=True, fastmath={"contract"})
+def forward(x, weights, biases, slope):  # type: ignore[no-untyped-def]
+    """One pass for inputs (in,); four inputs at a time, so that sums are written less often."""
+    for layer in range(len(weights)):
+        w, y = weights[layer], biases[layer].copy()
+        whole = w.shape[0] - w.shape[0] % 4
+        for k in range(0, whole, 4):
+            a, b, c, d = x[k], x[k + 1], x[k + 2], x[k + 3]
+            for o in range(y.shape[0]):
+                y[o] = y[o] + a * w[k, o] + b * w[k + 1, o] + c * w[k + 2, o] + d * w[k + 3, o]
+        for k in range(whole, w.shape[0]):
+            for o in range(y.shape[0]):
+                y[o] += x[k] * w[k, o]
+        if layer < len(weights) - 1:
+            for o in range(y.shape[0]):
+                y[o] = max(y[o], slope * y[o])
+        x = y
+    return x
 
 
 def perceptron(weights: Mapping[str, Array], prefix: str) -> Perceptron:
@@ -86,7 +112,7 @@ def ppo_arguments(config: TrainConfig) -> dict[str, Any]:
         "n_steps": config.rollout // config.envs,
         "batch_size": config.batch_size,
         "n_epochs": config.epochs,
-        "learning_rate": config.learning_rate,
+        "learning_rate": _falling(config.learning_rate) if config.anneal else config.learning_rate,
         "gamma": config.gamma,
         "gae_lambda": config.gae_lambda,
         "clip_range": config.clip,
@@ -95,6 +121,11 @@ def ppo_arguments(config: TrainConfig) -> dict[str, Any]:
         "seed": config.seed,
         "device": "cpu",
     }
+
+
+def _falling(rate: float) -> Callable[[float], float]:
+    """From the share of the run that is left to the learning rate."""
+    return lambda left: rate * max(left, 0.0)
 
 
 def policy_arguments(config: TrainConfig) -> dict[str, Any]:

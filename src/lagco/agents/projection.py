@@ -160,7 +160,7 @@ class ProjectionActor:
         """A raw action from the network's output for the observation looked at last."""
         if explore:
             proto = proto + self._deviation * rng.standard_normal(len(proto), dtype=np.float32)
-        proto = np.clip(proto, self._low, self._high)
+        proto = np.minimum(np.maximum(proto, self._low), self._high)  # np.clip is slower
         row = self._decoder.choose(self.view, proto, rng, self._observation)
         return plain_action(self.view.raw(row)[0])
 
@@ -172,7 +172,7 @@ class ProjectionActor:
         observation = self.view.observation(self._observation)
         observed = time.perf_counter()
         proto = self.network(observation)
-        np.clip(proto, self._low, self._high, out=proto)
+        proto = np.minimum(np.maximum(proto, self._low), self._high)
         predicted = time.perf_counter()
         row = self._decoder.choose(self.view, proto, rng, observation)
         plain_action(self.view.raw(row)[0])

@@ -77,4 +77,7 @@ def solve(
         found["compared with"] = (
             f"{reference['value']:.6g} ({reference['status']}, {reference['solver']})"
         )
+    notes = found.pop("notes")
     print_facts(found)
+    for note in notes:
+        typer.echo(f"note: {note}")

@@ -168,16 +168,24 @@ class Plot(Block):
 
 @dataclass(frozen=True)
 class Grid(Block):
-    """Blocks side by side where there is room, with one caption."""
+    """Blocks side by side where there is room, with one caption.
+
+    Attributes:
+        blocks: of about the same size.
+        caption: what they show.
+        wide: fewer of them in a row.
+    """
 
     blocks: Sequence[Block]
     caption: str = ""
+    wide: bool = False
 
     def html(self, page: Page) -> str:
         """A figure with a grid."""
         inner = "".join(block.html(page) for block in self.blocks)
         caption = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
-        return f'<figure>{caption}<div class="grid">{inner}</div></figure>\n'
+        kind = "grid wide" if self.wide else "grid"
+        return f'<figure>{caption}<div class="{kind}">{inner}</div></figure>\n'
 
 
 @dataclass(frozen=True)
@@ -338,7 +346,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Film(Block):
-    """Pictures to step through; in print they stand side by side."""
+    """Pictures to step through, the last one shown first; in print they stand side by side."""
 
     title: str
     frames: Sequence[Frame]
@@ -349,7 +357,7 @@ class Film(Block):
         frames = "".join(self._frames())
         last = len(self.frames) - 1
         slider = (
-            f'<input type="range" min="0" max="{last}" value="0" '
+            f'<input type="range" min="0" max="{last}" value="{last}" '
             f'aria-label="step of the episode" autocomplete="off">'
             if last
             else ""
@@ -362,8 +370,8 @@ class Film(Block):
         for place, frame in enumerate(self.frames):
             encoded = base64.b64encode(frame.png).decode()
             line = html.escape(frame.line)
-            chosen = " class=shown" if place == 0 else ""
+            chosen = " class=shown" if place == len(self.frames) - 1 else ""
             yield (
-                f'<figure{chosen}><img alt="{line}" loading="lazy" '
+                f'<figure{chosen}><img alt="{line}" decoding="async" '
                 f'src="data:image/png;base64,{encoded}"><figcaption>{line}</figcaption></figure>'
             )

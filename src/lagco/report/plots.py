@@ -49,11 +49,19 @@ def named_axis(names: Sequence[str], title: str = "", **more: Any) -> dict[str, 
 
 
 def log_axis(title: str, values: Iterable[Number]) -> dict[str, Any]:
-    """A logarithmic axis with ticks at 1, 10, 100, … or, over less than that, at 1, 2, 5."""
+    """A logarithmic axis with ticks at 1, 10, 100, … or, over less than two decades, at 1, 2, 5."""
     known = [value for value in values if value and value > 0]
-    narrow = bool(known) and max(known) / min(known) < 30
-    minor = {} if narrow else {"minor": {"ticks": "outside", "ticklen": 2, "showgrid": False}}
-    return axis(title, type="log", dtick="D2" if narrow else 1, exponentformat="SI", **minor)
+    minor = {"ticks": "outside", "ticklen": 2, "showgrid": False}
+    if not known or max(known) / min(known) >= 100:
+        return axis(title, type="log", dtick=1, exponentformat="SI", minor=minor)
+    low, high = math.floor(math.log10(min(known))) - 1, math.ceil(math.log10(max(known))) + 1
+    ticks = [float(f"{digit}e{power}") for power in range(low, high) for digit in (1, 2, 5)]
+    return axis(title, type="log", tickvals=numbers(ticks), ticktext=[_short(t) for t in ticks])
+
+
+def _short(value: float) -> str:
+    """A round number as plotly writes it: 2000, 20k."""
+    return f"{value / 1000:g}k" if value >= 10_000 else f"{value:g}"
 
 
 def figure(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -108,7 +107,7 @@ def shown(value: Value, column: Column) -> str:
         return f"<{column.floor:g}"
     if column.digits is not None:
         text = f"{value:{'+' if column.signed else ''}.{column.digits}f}"
-        return text.replace("-", "", 1) if float(text) == 0 and not column.signed else text
+        return text.lstrip("+-") if float(text) == 0 else text
     return significant(value)
 
 
@@ -116,10 +115,11 @@ def significant(value: float, digits: int = 3) -> str:
     """A number with some significant digits, never in exponents between 0.001 and a million."""
     if value == 0:
         return "0"
-    if not 1e-3 <= abs(value) < 1e6:
-        return f"{value:.{digits - 1}e}"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return f"{value:.{decimals}f}"
+    scientific = f"{value:.{digits - 1}e}"
+    exponent = int(scientific.partition("e")[2])  # after rounding: 0.9996 has the one of 1
+    if not -3 <= exponent < 6:
+        return scientific
+    return f"{value:.{max(0, digits - 1 - exponent)}f}"
 
 
 def mark_best(

@@ -11,17 +11,25 @@ from lagco.statistics import interquartile_mean, probability_of_improvement, sum
 from lagco.study.ledger import Ledger, Record
 from lagco.study.paper import paper_score
 from lagco.study.scores import selected
+from lagco.study.task import deviations
 
 _RESAMPLES = 1000
+
+
+_NAMED = ("method", "strategy", "seed", "preset", "features", "steps")
 
 
 def setting_of(record: Record) -> str:
     """What a run was made with; runs of different settings never share a row."""
     config = record.spec["config"]
-    return (
-        f"{config['preset']}, {config['features']} features, {config['steps']} steps, "
-        f"{record.spec['instances']} instances"
-    )
+    parts = [
+        str(config["preset"]),
+        f"{config['features']} features",
+        f"{config['steps']} steps",
+        f"{record.spec['instances']} instances",
+    ]
+    unusual = {name: v for name, v in deviations(config).items() if name not in _NAMED}
+    return ", ".join([*parts, *(f"{name} {value}" for name, value in sorted(unusual.items()))])
 
 
 def generalization_table(

@@ -8,10 +8,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from lagco.agents.config import train_config
+from lagco.errors import LagcoError
 from lagco.files import canonical_json, sha256
 
 #: parts of a specification that change when code or data change, though the same thing is wanted
-_CIRCUMSTANCES = ("code", "data", "data_checksum", "encoder", "train", "validation", "test")
+_CIRCUMSTANCES = (
+    "code",
+    "data",
+    "data_checksum",
+    "encoder",
+    "test",
+    "train",
+    "trials",
+    "validation",
+)
 
 
 @dataclass(frozen=True)
@@ -49,4 +60,19 @@ def file_name(name: str, key: str) -> str:
 def slot(kind: str, spec: Mapping[str, Any]) -> str:
     """What a specification asks for, whatever code and data it was done with."""
     wanted = {name: value for name, value in spec.items() if name not in _CIRCUMSTANCES}
+    if isinstance(wanted.get("config"), dict):
+        wanted["config"] = deviations(wanted["config"])
     return canonical_json([kind, wanted])
+
+
+def deviations(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A training configuration without what is usual for its method, preset and features.
+
+    So a field that a later version adds does not make an earlier run another one.
+    """
+    given = {name: config.get(name) for name in ("method", "preset", "features")}
+    try:
+        usual = train_config(**given).as_dict()
+    except LagcoError:
+        return dict(config)
+    return given | {n: v for n, v in config.items() if n not in usual or usual[n] != v}

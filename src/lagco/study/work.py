@@ -117,11 +117,12 @@ def _work(context: Context) -> None:
             raise LagcoError(f"{task.name} needs {key[:16]}, which is not done; see its failure")
     module, _, name = KINDS[task.kind].partition(":")
     work: Work = getattr(import_module(module), name)
-    began = time.perf_counter()
+    began, cpu_began = time.perf_counter(), time.process_time()
     result, measured = work(context)
     context.claim.check()
     seconds = round(time.perf_counter() - began, 3)
-    context.ledger.write(task, result, {"seconds": seconds, **measured})
+    cpu_s = round(time.process_time() - cpu_began, 3)
+    context.ledger.write(task, result, {"seconds": seconds, "cpu_s": cpu_s, **measured})
 
 
 _watching: set[int] = set()

@@ -53,11 +53,11 @@ class Recipe:
     """
 
     instances: int = 100
-    steps: int = 150_000
+    steps: int = 100_000
     source: type[Problem] | None = None
 
 
-RECIPES = {"tsp": Recipe(instances=500, steps=400_000, source=Maps)}
+RECIPES = {"tsp": Recipe(instances=500, steps=300_000, source=Maps)}
 SEED = 7
 #: enough for the scale of the rewards
 SWEEPS = 500

@@ -107,6 +107,8 @@ def read(source: Source) -> Topology:
         if section not in _SECTIONS:
             tokens.skip()
             continue
+        if "NODES" not in seen:
+            raise source.error(f"{section} comes before NODES", tokens.line)
         while tokens.ahead != ")":
             if section == "NODES":
                 _read_node(source, tokens, topology)

@@ -68,10 +68,21 @@
   const restyle = () => plots.filter((p) => p.drawn).forEach(
     (place) => Plotly.relayout(place, layoutOf(read(place))));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", restyle);
-  const print = matchMedia("print");
-  print.addEventListener("change", () => { restyle(); plots.forEach((p) => p.drawn && Plotly.Plots.resize(p)); });
   window.drawAll = () => plots.filter(visible).forEach(draw);
-  addEventListener("beforeprint", window.drawAll);
+
+  // paper is white and two figures wide
+  const PRINTED = {autosize: false, width: 325, height: 205};
+  addEventListener("beforeprint", () => {
+    document.documentElement.classList.add("printing");
+    drawAll();
+    plots.filter((p) => p.drawn && visible(p)).forEach(
+      (place) => Plotly.relayout(place, {...layoutOf(read(place)), ...PRINTED}));
+  });
+  addEventListener("afterprint", () => {
+    document.documentElement.classList.remove("printing");
+    plots.filter((p) => p.drawn).forEach((place) => Plotly.relayout(
+      place, {...layoutOf(read(place)), autosize: true, width: null, height: null}));
+  });
 
   // -- legends
   for (const button of all(".legend button")) {

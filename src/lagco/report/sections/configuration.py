@@ -54,7 +54,7 @@ def _training(study: Study, setting: str) -> Table:
         distinct = dict.fromkeys(values[name, method] for method in methods)
         usual = max(distinct, key=lambda v: sum(values[name, m] == v for m in methods))
         others = [f"{m}: {values[name, m]}" for m in methods if values[name, m] != usual]
-        rows.append((name, usual, ", ".join(others) or None))
+        rows.append((name, usual, ", ".join(others)))
     columns = (
         Column("field", "field"),
         Column("value", "value"),

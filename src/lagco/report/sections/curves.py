@@ -36,9 +36,11 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
         runs = [r for (_, _, s), r in study.runs(setting).items() if s == strategy]
         caption = (
             "Score of training episodes (mean of the last ones) over environment steps, agents "
-            f"trained on {strategy} instances. Line: mean over {runs_in(runs)}; band: their 16th "
-            "to 84th percentile."
+            f"trained on {strategy} instances. Line: mean over {runs_in(runs)}"
         )
+        if max(map(len, runs)) > 1:
+            caption += "; band: their 16th to 84th percentile"
+        caption += "."
         return Grid(plots, caption)
 
     found: list[Block] = [Legend(study.methods_of(setting)), by_strategy(study, setting, grid)]
@@ -118,5 +120,7 @@ def _ends(study: Study, setting: str) -> Table:
 
 
 def _spread(values: Any) -> Cell:
+    if len(values) == 1:
+        return Cell(float(values[0]))
     low, high = np.percentile(values, [16, 84])
     return Cell(float(values.mean()), float(low), float(high))

@@ -44,7 +44,7 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
         return Grid(
             plots,
             f"Scores on unseen instances ({best}) of agents trained on {strategy} instances, "
-            f"{_runs(study, setting, strategy)} per method taken together. Boxes: quartiles and "
+            f"{_runs(study, setting, strategy)} per method. Boxes: quartiles and "
             "median; whiskers: 5th and 95th percentile. Grey: plain policies.",
         )
 
@@ -119,9 +119,10 @@ def _sized(records: Sequence[Record]) -> tuple[Any, Any]:
 
 
 def _medians(x: Any, y: Any) -> tuple[list[float], list[float]]:
-    """Medians over classes of neighbouring sizes, equally many instances in each."""
-    classes = np.array_split(np.arange(len(x)), min(_CLASSES, len(x)))
+    """Medians over classes of neighbouring sizes, about equally many sizes in each."""
+    sizes = np.unique(x)
+    classes = [np.isin(x, part) for part in np.array_split(sizes, min(_CLASSES, len(sizes)))]
     return (
-        [float(np.mean(x[places])) for places in classes],
-        [float(np.median(y[places])) for places in classes],
+        [float(np.mean(x[chosen])) for chosen in classes],
+        [float(np.median(y[chosen])) for chosen in classes],
     )

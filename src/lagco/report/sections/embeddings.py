@@ -149,13 +149,12 @@ def _heads(records: Sequence[Record], suffix: str) -> Table:
     for record in records:
         for head in record.result["heads"]:
             pair = [Cell(_finite(head["trained"])), Cell(_finite(head["random"]))]
-            smallest = head["measure"] in ("mse", "loss")
-            pair = mark_best(pair, columns[4:], smallest=smallest)
+            pair = mark_best(pair, columns[4:])
             names = (record.spec["problem"], head["view"], head["head"], head["measure"])
             rows.append([*(Cell(str(name)) for name in names), *pair])
     caption = (
-        "How well a linear read-out or the decoder's heads reconstruct what the graphs of unseen "
-        "instances hold from the embeddings, for the pre-trained encoder and for one with random "
-        "weights."
+        "How well decoders tell attributes and edges of unseen instances from the embeddings, for "
+        "the pre-trained encoder and for one with random weights whose decoder was trained as "
+        "long; larger is better."
     )
     return table(f"reconstruction{suffix}", caption, columns, rows)

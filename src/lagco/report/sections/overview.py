@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lagco.report.blocks import Block, Folded, Heading, Preformatted, Shown, Text, Tiles
 from lagco.report.palette import methods_in_order, problems_in_order
 from lagco.report.reading import Study, count_of, grouped
-from lagco.report.tables import Column, significant, table
+from lagco.report.tables import Column, Value, significant, table
 
 _WHAT = {
     "data": "data sets",
@@ -39,7 +41,7 @@ def _facts(study: Study) -> list[tuple[str, str]]:
     done = str(len(runs))
     if planned is not None:
         missing = _missing(study)
-        done = f"{len(runs)}" if not missing else f"{planned - missing} of {planned}"
+        done = f"{planned - missing} of {planned}" if missing else done
     seconds = sum(float(record.measured.get("seconds") or 0.0) for record in study.records())
     facts = [
         ("problems", str(len({str(record.spec["problem"]) for record in study.records()}))),
@@ -99,34 +101,24 @@ def planned_runs(study: Study) -> int | None:
     settings = study.planned.get("generalization")
     if settings is None or not all(isinstance(settings.get(p), list) for p in _PARTS):
         return None
-    total = 1
-    for part in _PARTS:
-        total *= len(settings[part])
-    return total
+    return math.prod(len(settings[part]) for part in _PARTS)
 
 
 def _missing(study: Study) -> int:
+    """Planned runs without a record."""
     settings = study.planned["generalization"]
-    total = planned_runs(study) or 0
-    return total - sum(_belongs(record.spec, settings) for record in study.records("run"))
-
-
-def _belongs(spec: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
-    config = spec["config"]
-    return (
-        spec["problem"] in settings["problems"]
-        and spec["seed"] in settings["seeds"]
-        and spec.get("instances") == settings.get("instances", spec.get("instances"))
-        and all(
-            config[name] in settings[part]
-            for name, part in (
-                ("method", "methods"),
-                ("strategy", "strategies"),
-                ("features", "features"),
-                ("steps", "steps"),
-            )
+    planned = set(itertools.product(*(settings[part] for part in _PARTS)))
+    done = {
+        (
+            record.spec["problem"],
+            *(record.spec["config"][name] for name in ("method", "strategy", "seed")),
+            *(record.spec["config"][name] for name in ("features", "steps")),
         )
-    )
+        for record in study.records("run")
+        if record.spec["instances"] == settings.get("instances")
+        and record.spec["config"]["preset"] == settings.get("training")
+    }
+    return len(planned - done)
 
 
 def _coverage(study: Study) -> Block:
@@ -136,7 +128,10 @@ def _coverage(study: Study) -> Block:
     methods = methods_in_order(method for _, method in counts)
     problems = problems_in_order(problem for problem, _ in counts)
     columns = (Column("problem", "problem"), *(Column(m, m) for m in methods))
-    rows = [(p, *(len(counts.get((p, m), ())) for m in methods)) for p in problems]
+    rows: list[list[Value]] = [
+        [problem, *(len(counts.get((problem, method), ())) for method in methods)]
+        for problem in problems
+    ]
     caption = "Training runs that are done, per problem and method, over all strategies and seeds."
     return Shown(table("runs-done", caption, columns, rows))
 
@@ -148,7 +143,7 @@ def _failures(study: Study) -> list[Block]:
         Column("attempts", "attempts"),
         Column("error", "error"),
     )
-    rows = [
+    rows: list[tuple[Value, ...]] = [
         (
             str(failure.get("kind")),
             str(failure.get("name")),

@@ -52,7 +52,7 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
             "unseen instance drawn at random (ties count half), all strategies and runs together; "
             "0.5 means no difference."
         )
-        found += [Heading("Who beats whom"), Grid(plots, caption)]
+        found += [Heading("Who beats whom"), Grid(plots, caption, wide=True)]
     return found
 
 

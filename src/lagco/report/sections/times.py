@@ -132,7 +132,7 @@ def _rates(records: Sequence[Record]) -> Table:
                 floor,
                 rate / floor if rate and floor else None,
                 measured.get("decisions_per_s"),
-                measured.get("space_s"),
+                measured.get("space_s") if record.spec.get("encoder") else None,
             )
         )
     caption = (

@@ -1,0 +1,54 @@
+"""The contents of the page: its sections, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lagco.report.blocks import Block
+from lagco.report.reading import Study
+from lagco.report.sections import (
+    configuration,
+    curves,
+    distributions,
+    embeddings,
+    episodes,
+    gaps,
+    generalization,
+    overview,
+    scalability,
+    significance,
+    times,
+    tuning,
+)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page.
+
+    Attributes:
+        name: anchor.
+        title: heading.
+        blocks: what it holds, or a sentence where the ledger has nothing for it.
+    """
+
+    name: str
+    title: str
+    blocks: Callable[[Study], Sequence[Block] | str]
+
+
+SECTIONS = (
+    Section("overview", "At a glance", overview.blocks),
+    Section("generalization", "Generalisation", generalization.blocks),
+    Section("gaps", "Train–test gaps", gaps.blocks),
+    Section("distributions", "Distributions", distributions.blocks),
+    Section("curves", "Learning curves", curves.blocks),
+    Section("times", "Training times", times.blocks),
+    Section("scalability", "Decision times", scalability.blocks),
+    Section("embeddings", "Action spaces", embeddings.blocks),
+    Section("tuning", "Hyper-parameter search", tuning.blocks),
+    Section("episodes", "Episodes, step by step", episodes.blocks),
+    Section("significance", "Significance and normality", significance.blocks),
+    Section("configuration", "Configuration and versions", configuration.blocks),
+)

@@ -1,0 +1,48 @@
+"""Reports that several tests share, and a browser to open them in."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+import lagco.report
+from tests.report.fabricated import Extent, write_ledger
+
+#: what a hostile file might call things
+EVIL = "<script>alert(1)</script>"
+WORD = ' </script><img src=x onerror=alert(2)> & "quoted" $a_b$ 100% #1 {x} \\end{table}'
+
+
+@pytest.fixture(scope="session")
+def ledger(tmp_path_factory):
+    """A made-up ledger of two problems and all methods."""
+    return write_ledger(tmp_path_factory.mktemp("ledger") / "study")
+
+
+@pytest.fixture(scope="session")
+def report(ledger):
+    """Its report."""
+    return lagco.report.build(ledger, ledger.parent / "report.html")
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory):
+    """The report of a ledger whose names try to break out of the page."""
+    folder = tmp_path_factory.mktemp("hostile")
+    extent = Extent(problems=("tsp", EVIL), methods=("projection", "p-discrete-m"), word=WORD)
+    return lagco.report.build(write_ledger(folder / "study", extent), folder / "report.html")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Headless Chromium; tests that need it are skipped where there is none."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        pytest.skip("there is no Chromium; on Debian: apt install chromium")
+    arguments = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=arguments)
+        yield browser
+        browser.close()
