@@ -17,9 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from lagco.agents.bench import _brief_space
 from lagco.agents.config import train_config
 from lagco.agents.methods import method_of
+from lagco.embedding.config import PretrainConfig
+from lagco.embedding.pretrain import pretrain
+from lagco.latent.space import LatentSpace
 from lagco.problems.placement import Placement
 from lagco.problems.placement.generator import draw_cloud
 
@@ -31,7 +33,10 @@ def measure(vms: int, pms: int, decisions: int, seed: int = 0) -> dict[str, Any]
     import torch
 
     torch.set_num_threads(1)
-    space = _brief_space(Placement, "full")
+    data = [Placement.generate(size, index=size) for size in (10, 12)]
+    brief = PretrainConfig(max_steps=5, states=30)
+    encoder = pretrain(Placement, data, training=brief, progress=False)
+    space = LatentSpace.fit(encoder, [Placement(instance) for instance in data], states=24)
     method, config = method_of("projection"), train_config(method="projection", seed=seed)
     small = method.env(Placement, [Placement.generate(10)], space, config)
     weights = method.weights(method.model(small, config))

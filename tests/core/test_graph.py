@@ -97,6 +97,46 @@ def test_touching_everything_and_structure():
     assert view.num_nodes == 2
 
 
+def test_added_nodes_and_edges_leave_the_others_alone():
+    view = view_of()
+    clock = view.clock
+    view.extend(
+        [[4, 5], [5, 0]],
+        num_nodes=6,
+        nodes={"flag": np.ones(6, dtype=np.int8), "value": np.arange(6.0)},
+        edge_attributes={"load": np.ones(6)},
+    )
+    changes = view.changes_since(clock)
+    assert changes and changes.wiring and not changes.structure and not changes.nodes
+    assert view.num_nodes == 6 and view.edges.tolist() == [[0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 0]]
+    view.extend([[0], [3]], edge_attributes={"load": np.ones(7)})
+    assert view.num_nodes == 6 and view.num_edges == 7 and view.nodes["value"][5] == 5.0
+    for arguments, message in (
+        (dict(num_nodes=3), r"extend\(num_nodes=3\): there are 6 nodes; use replace"),
+        (dict(edges=[[0], [9]]), "node 9, but the nodes are 0 to 5"),
+        (dict(edges=[[0], [1]]), "edge attribute 'load' has 7 rows for 8 edges"),
+        (dict(num_nodes=7), "node attribute 'flag' has 6 rows for 7 nodes"),
+    ):
+        before = view.copy(), view.clock
+        with pytest.raises(SpecError, match=message):
+            view.extend(**arguments)
+        assert view.clock == before[1] and view.num_nodes == 6
+        np.testing.assert_array_equal(view.edges, before[0].edges)
+
+
+def test_moved_edges():
+    view = view_of()
+    clock = view.clock
+    view.move_edges(1, 4)
+    view.move_edges(np.array([0, 2]), np.array([2, 0]), tails=np.array([1, 3]))
+    assert view.edges.tolist() == [[1, 1, 3, 3], [2, 4, 0, 4]]
+    assert view.changes_since(clock).wiring and not view.changes_since(clock).structure
+    for ends in (5, -1, np.array([0, 7, 1, 1])):
+        with pytest.raises(SpecError, match=r"move_edges\(\) names node (5|-1|7), but"):
+            view.move_edges(None, ends)
+    assert view.edges.tolist() == [[1, 1, 3, 3], [2, 4, 0, 4]]
+
+
 def test_a_reader_who_slept_too_long_reads_everything():
     view = view_of()
     clock = view.clock

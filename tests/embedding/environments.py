@@ -14,15 +14,29 @@ from lagco.core.pooling import Mean
 from lagco.core.problem import Problem
 from lagco.core.spec import Attribute, Graph, Node
 from lagco.embedding import Encoder, EncoderConfig, PretrainConfig, pretrain
+from lagco.problems.cyber_path import CyberPath
 from lagco.problems.max_cut import MaxCut
 from lagco.problems.min_vertex import MinVertex
+from lagco.problems.ospf import OSPF
+from lagco.problems.placement import Placement
+from lagco.problems.traffic import Traffic
 from lagco.problems.tsp import TSP
 
 #: enough for the weights and batch norms to be anything but their initial values
 BRIEF = PretrainConfig(max_steps=6, states=40, evaluate_every=3)
 
-PROBLEMS: dict[str, type[Problem]] = {"tsp": TSP, "min-vertex": MinVertex, "max-cut": MaxCut}
-CASES = [(name, features) for name in PROBLEMS for features in ("full", "paper")]
+#: a node per decision variable, and a single view
+CLASSICAL: dict[str, type[Problem]] = {"tsp": TSP, "min-vertex": MinVertex, "max-cut": MaxCut}
+#: edges that move, graphs that grow, several views
+APPLIED: dict[str, type[Problem]] = {
+    "placement": Placement,
+    "ospf": OSPF,
+    "traffic": Traffic,
+    "cyber-path": CyberPath,
+}
+PROBLEMS = CLASSICAL | APPLIED
+CASES = [(name, features) for name in CLASSICAL for features in ("full", "paper")]
+APPLIED_CASES = [(name, features) for name in APPLIED for features in ("full", "paper")]
 
 _encoders: dict[Any, Encoder] = {}
 

@@ -8,7 +8,15 @@ import pytest
 from lagco.core.env import draw_valid_action
 from lagco.core.graph import GraphView
 from lagco.embedding import EncoderConfig, compiled, pretrain_on
-from tests.embedding.environments import BRIEF, CASES, PROBLEMS, Growing, brief_encoder, permuted
+from tests.embedding.environments import (
+    APPLIED_CASES,
+    BRIEF,
+    CASES,
+    PROBLEMS,
+    Growing,
+    brief_encoder,
+    permuted,
+)
 
 CLOSE = 1e-5
 
@@ -64,6 +72,96 @@ def test_problems(name, features):
                 assert np.abs(value - z[key][order]).max() < CLOSE
 
 
+@pytest.mark.parametrize(("name", "features"), APPLIED_CASES)
+def test_applied_problems(name, features):
+    """Edges that move (placement), graphs that grow (cyber-path), several views (the others)."""
+    encoder = brief_encoder(name, features)
+    for seed in range(2):
+        env = PROBLEMS[name](PROBLEMS[name].generate(11 + 4 * seed, index=seed), features=features)
+        check_along(encoder, trajectory(env, seed, 12))
+
+
+def drawn_view(rng, n, directed, static):
+    """A random graph with the attributes of :class:`Growing`, or of `max-cut`."""
+    if static:
+        nodes = {"side": rng.integers(2, size=n)}
+    else:
+        kinds = np.array(["red", "green", "blue"])[rng.integers(3, size=n)].tolist()
+        nodes = {
+            "age": rng.random(n), "kind": kinds, "marks": rng.normal(size=(n, 2)),
+            "old": rng.random(n) < 0.5,
+        }  # fmt: skip
+    edges = rng.integers(n, size=(2, 2 * n))
+    return GraphView(
+        n, edges, nodes=nodes, edge_attributes=drawn_edges(rng, 2 * n, static), directed=directed,
+        multigraph=True,
+    )  # fmt: skip
+
+
+def drawn_edges(rng, count, static):
+    if static:
+        return {"weight": rng.random(count)}
+    return {"length": rng.random(count), "used": rng.random(count) < 0.5}
+
+
+def rewirings(rng, view, name, static):
+    """States of a view whose edges move, and which gains nodes and edges, some of them at once."""
+    for step in range(24):
+        yield {name: view}
+        n, count = view.num_nodes, view.num_edges
+        move = rng.integers(count, size=rng.integers(1, 4))
+        if step % 2 == 0:  # to loops as well, and back
+            view.move_edges(move, rng.integers(n, size=len(move)))
+        if step % 5 == 1:
+            view.move_edges(int(move[0]), int(rng.integers(n)), int(rng.integers(n)))
+        if step % 3 == 0:
+            other = drawn_view(rng, n + int(rng.integers(3)), view.directed, static)
+            extra = int(rng.integers(3))
+            view.extend(
+                rng.integers(other.num_nodes, size=(2, extra)),
+                num_nodes=other.num_nodes,
+                nodes={
+                    key: np.concatenate([column, other.nodes[key][n:]])
+                    if isinstance(column, np.ndarray)
+                    else column + other.nodes[key][n:]
+                    for key, column in view.nodes.items()
+                },
+                edge_attributes={
+                    key: np.concatenate([column, more])
+                    for (key, column), more in zip(
+                        view.edge_attributes.items(),
+                        drawn_edges(rng, extra, static).values(),
+                        strict=True,
+                    )
+                },
+            )
+        flag = "side" if static else "old"
+        row = int(rng.integers(view.num_nodes))
+        view.set_node(flag, row, 1 - int(view.nodes[flag][row]))
+        if not static:
+            view.set_edge("length", int(rng.integers(view.num_edges)), rng.random())
+
+
+@pytest.mark.parametrize("case", ["undirected", "directed", "static edges", "nothing declared"])
+def test_edges_that_move_and_graphs_that_grow(case):
+    rng = np.random.default_rng(5)
+    directed, static = case == "directed", case == "static edges"
+    if static:
+        encoder, name = brief_encoder("max-cut", "paper"), "graph"
+    else:
+        env = Growing(directed, case != "nothing declared")
+        encoder, name = pretrain_on([env], training=BRIEF), "graph"
+    check_along(encoder, rewirings(rng, drawn_view(rng, 6, directed, static), name, static))
+
+
+@pytest.mark.parametrize("limit", ["MATRIX_BYTES", "PARTS_BYTES"])
+def test_a_graph_that_outgrows_the_memory_cap(monkeypatch, limit):
+    rng = np.random.default_rng(6)
+    monkeypatch.setattr(compiled, limit, 3000)
+    view = drawn_view(rng, 5, False, True)
+    check_along(brief_encoder("max-cut", "paper"), rewirings(rng, view, "graph", True))
+
+
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("attributes", [False, True])
 def test_growing_graphs(directed, attributes):
@@ -113,10 +211,11 @@ def test_graphs_without_edges_and_single_nodes():
     for n in (1, 2, 7):
         rng = np.random.default_rng(n)
         nodes = {
-            "visited": rng.integers(2, size=n), "current": rng.integers(2, size=n),
-            "start": rng.integers(2, size=n), "position": rng.random((n, 2)),
-            "to_current": rng.random(n), "to_start": rng.random(n),
-        }  # fmt: skip
+            entry.name: rng.integers(2, size=n)
+            if entry.type == "binary"
+            else rng.random((n, entry.width) if entry.width > 1 else n)
+            for entry in encoder.layout["cities"].nodes
+        }
         view = GraphView(
             n, np.zeros((2, 0)), nodes=nodes, edge_attributes={"distance": np.zeros(0)}
         )
@@ -182,7 +281,8 @@ def test_features_of_single_attributes_can_be_read():
     assert np.array_equal(
         features.edge_columns(["distance"])[:, 0], view.edge_attributes["distance"]
     )
-    assert features.nodes.shape == (12, 7) and not features.nodes.flags.writeable
+    assert features.nodes.shape == (12, encoder.layout["cities"].nodes.width)
+    assert not features.nodes.flags.writeable
     embedder(env.graph_views())  # reading made nothing read-only that is still written to
     env.step(draw_valid_action(env, np.random.default_rng(0)))
     embedder(env.graph_views())

@@ -82,13 +82,17 @@ def test_a_path_out_of_the_folder_is_refused(folder):
         DataSet.load(folder)
 
 
+def test_an_instance_file_is_a_data_set_of_one(folder):
+    data = DataSet.load(folder / "0000.npz")
+    assert (len(data), data.problem) == (1, "tsp")
+    assert data[0].checksum == DataSet.load(folder)[0].checksum
+
+
 def test_what_is_not_a_data_set(tmp_path, folder):
     with pytest.raises(InstanceError, match="no such folder"):
         DataSet.load(tmp_path / "nowhere")
     with pytest.raises(InstanceError, match=r"holds no manifest\.json"):
         DataSet.load(tmp_path)
-    with pytest.raises(InstanceError, match="this is a file"):
-        DataSet.load(folder / "0000.npz")
     (folder / "manifest.json").write_text("{")
     with pytest.raises(InstanceError, match=r"manifest\.json: damaged, not JSON"):
         DataSet.load(folder)

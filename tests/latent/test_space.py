@@ -102,6 +102,32 @@ def last(candidates, scores, context):
     return len(scores) - 1
 
 
+@pytest.mark.parametrize("features", ["full", "paper"])
+@pytest.mark.parametrize(
+    "name", ["tsp", "min-vertex", "max-cut", "placement", "ospf", "traffic", "cyber-path"]
+)
+def test_a_view_that_follows_an_episode_equals_a_fresh_one(name, features, rng):
+    """What is kept from state to state (selections, lists, the shape of the set) is never stale."""
+    space = brief_space(name, features)
+    env = problem_class(name)(generate_instance(name, size=11, index=7), features=features)
+    env.reset(seed=1)
+    kept = space.view(env)
+    for _ in range(14):
+        fresh = space.view(env)
+        kept.refresh()
+        fresh.refresh()
+        np.testing.assert_array_equal(kept.observation(), fresh.observation())
+        proto = rng.normal(size=space.scale.width).astype(np.float32)
+        for k in (1, 4):
+            mine, other = kept.nearest(proto, k), fresh.nearest(proto, k)
+            np.testing.assert_array_equal(kept.raw(mine.indices), fresh.raw(other.indices))
+            np.testing.assert_array_equal(mine.scores, other.scores)
+            assert env.are_valid_actions(kept.raw(mine.indices)).all()
+        *_, terminated, truncated, _ = env.step(env.sample_valid_action(rng))
+        if terminated or truncated:
+            env.reset(seed=2)
+
+
 def test_unknown_decoder_is_named():
     with pytest.raises(ValueError, match="did you mean 'nearest'"):
         lagco.wrap(problem_class("tsp")(size=9), brief_space("tsp"), decoder="nearst")

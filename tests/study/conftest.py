@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+
 import pytest
 
 import lagco.study
@@ -21,8 +23,7 @@ def tiny(tmp_path_factory):
     """The ledger of all studies with the preset `tiny`; test processes share one folder."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if base.name.startswith("popen-") else base) / "tiny-study"
-    lagco.study.generalization(folder, preset="tiny", workers=2)
-    lagco.study.scalability(folder, preset="tiny", workers=2)
-    lagco.study.embeddings(folder, preset="tiny", workers=2)
-    lagco.study.tune(folder, preset="tiny", workers=2)
+    with closing(lagco.study.LocalEngine(2)) as engine:
+        for study in ("generalization", "scalability", "embeddings", "tune"):
+            getattr(lagco.study, study)(folder, preset="tiny", engine=engine)
     return lagco.study.Ledger(folder)

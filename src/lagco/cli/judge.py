@@ -47,7 +47,7 @@ def check(
 
 
 def evaluate(
-    data: Annotated[Path, typer.Option(help="Folder of a data set.")],
+    data: Annotated[Path, typer.Option(help="Folder of a data set, or an instance file.")],
     agent: Annotated[
         list[Path] | None, typer.Argument(help="Folders of trained agents.", show_default=False)
     ] = None,

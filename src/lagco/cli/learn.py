@@ -18,7 +18,7 @@ def add_commands(app: typer.Typer) -> None:
 
 def train(
     problem: Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")],
-    data: Annotated[Path, typer.Option(help="Folder of a data set.")],
+    data: Annotated[Path, typer.Option(help="Folder of a data set, or an instance file.")],
     out: Annotated[Path, typer.Option(help="Folder for the agent.")],
     method: Annotated[str | None, typer.Option(help="projection, soft-projection, …")] = None,
     strategy: Annotated[

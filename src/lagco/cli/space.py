@@ -17,7 +17,7 @@ def add_commands(app: typer.Typer) -> None:
 
 
 Problem = Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")]
-Data = Annotated[Path, typer.Option(help="Folder of a data set.")]
+Data = Annotated[Path, typer.Option(help="Folder of a data set, or an instance file.")]
 Features = Annotated[str, typer.Option(help="Feature set: full or paper.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 

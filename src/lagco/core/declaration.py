@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from lagco.core.env import Attributes, ContinuousEnv
 from lagco.core.columns import Column
+from lagco.core.env import Attributes, ContinuousEnv
 from lagco.core.graph import GraphView
 from lagco.core.spec import (
     Attribute,

@@ -1,6 +1,6 @@
 """Compiled loops over sets that are small enough to score every action.
 
-Sums run in the same order as in `kernels`, so an action has the same score whichever search finds it.
+Sums run in the same order as in `kernels`: an action has one score whichever search finds it.
 """
 
 from __future__ import annotations
@@ -152,15 +152,13 @@ def empty_positions(query: Any, positions: int, metric: int) -> Any:
 
 
 @compiled
-def best_rows(
-    rows: Any, demands: Any, tables: Any, query: Any, metric: int, count: int
-) -> Any:
+def best_rows(rows: Any, demands: Any, tables: Any, query: Any, metric: int, count: int) -> Any:
     """The `count` best of listed paths (N, 1 + T), by (cost, position).
 
     demands: (D, d_e), possibly without columns; tables: (T, n, d). Returns the rows, their linear
     parts, squared norms and costs, and a checksum.
     """
-    positions, n, d = tables.shape
+    positions, n = tables.shape[:2]
     width = demands.shape[1]
     lead, lead_norms, lead_check = _scores(demands, query[:width], metric)
     node, node_norms, check = position_scores(tables, query[width:], metric)

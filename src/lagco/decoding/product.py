@@ -239,7 +239,7 @@ class ProductSpace:
 
     def _allowed(
         self, component_valid: Sequence[NDArray[np.bool_] | None]
-    ) -> list[Ints | None]:
+    ) -> Sequence[Ints | None]:
         """Per axis the elements all of whose parts are allowed; None for all."""
         if len(component_valid) != len(self.shape):
             raise ValueError(

@@ -125,9 +125,9 @@ class CompiledView:
     added, and after either, or whenever features were synchronised, :meth:`update`.
 
     What is kept per graph: the edge network's hidden layer, its matrices for the columns that can
-    change (as long as they fit in :data:`MATRIX_BYTES`; beyond that the messages are summed before
-    the multiplication, so that memory stays linear in nodes and edges), and the contribution of
-    every attribute to the first layer, all static ones together.
+    change (where edge features do not, and as long as they fit in :data:`MATRIX_BYTES`; otherwise
+    messages are summed before the multiplication, so that memory stays linear in nodes and edges),
+    and the contribution of every attribute to the first layer, all static ones together.
 
     Attributes:
         z: (n, p) the embeddings; the array is reused.
@@ -136,12 +136,12 @@ class CompiledView:
     def __init__(self, weights: FoldedWeights, layout: ViewLayout) -> None:
         self._weights = weights
         self._layout = layout
+        self._lasting = all(entry.static for entry in layout.edges)
         self.z = np.zeros((0, len(weights.layers[-1].bias)), dtype=np.float32)
 
     def rebuild(self, view: GraphView, features: ViewFeatures) -> None:
         """Take over another graph whose features were just read."""
         weights, layout = self._weights, self._layout
-        n = view.num_nodes
         self._features = features
         nodes = features.nodes
         d, k, out = weights.w.shape
@@ -151,21 +151,21 @@ class CompiledView:
             columns[nodes.group_of[entry.name]] += range(entry.start, entry.stop)
         if layout.nodes.constant:
             columns[0].append(0)
-        self._shared = groups * n * out * 4 > PARTS_BYTES and groups > 1
+        moving = [c for part in columns[1:] for c in part]
+        self._needs = (groups * out * 4, len(moving) * out * 4)
+        self._shared, self._summed = self._savings(view)
         if self._shared:
             columns, groups = [sorted(c for part in columns for c in part)], 1
+        if self._shared or self._summed:
+            moving = []
         self._group_first = np.cumsum([0, *(len(part) for part in columns)]).astype(np.int32)
         self._group_columns = np.array([c for part in columns for c in part], dtype=np.int32)
-        moving = [c for part in columns[1:] for c in part]
-        lasting = all(entry.static for entry in layout.edges)
-        if not lasting or len(moving) * count_rows(view.num_edges, layout) * out * 4 > MATRIX_BYTES:
-            moving = []
         self._kept = np.array(moving, dtype=np.int64)
         self._slot = np.full(d, -1, dtype=np.int32)
         self._slot[self._kept] = np.arange(len(moving))
         self._known = 0
         self._ends = np.zeros((2, 0), dtype=np.int64)
-        self._messages = [np.zeros(0, dtype=np.int32) for _ in range(3)]
+        self._first = self._source = self._row = np.zeros(0, dtype=np.int32)
         self._hidden = np.zeros((0, k - 1), dtype=np.float32)
         self._matrices = np.zeros((len(moving), 0, out), dtype=np.float32)
         self._parts = np.zeros((groups, 0, out), dtype=np.float32)
@@ -178,15 +178,26 @@ class CompiledView:
         self._rewired_count = np.zeros(1, dtype=np.int64)
         self.rewire(view)
 
+    def _savings(self, view: GraphView) -> tuple[bool, bool]:
+        """Whether attributes share one contribution, and whether messages are summed first."""
+        per_node, per_row = self._needs
+        rows = count_rows(view.num_edges, self._layout)
+        shared = per_node * view.num_nodes > PARTS_BYTES
+        return shared, not self._lasting or per_row * rows > MATRIX_BYTES
+
+    def suits(self, view: GraphView) -> bool:
+        """Whether a graph that grew still fits; otherwise it has to be built anew."""
+        return self._savings(view) == (self._shared, self._summed)
+
     def rewire(self, view: GraphView) -> None:
         """Follow edges that moved, and nodes and edges that were added."""
         layout = self._layout
         n, edges = view.num_nodes, view.num_edges
         self._reserve(n, edges)
+        ends = np.ascontiguousarray(view.edges)
         self._rewired_count[0] = rewire(
-            np.ascontiguousarray(view.edges), self._known, n, layout.directed,
-            layout.edges.constant, self._ends, *self._messages, self._stamp, self._clock,
-            self._rewired,
+            ends, self._known, n, layout.directed, layout.edges.constant, self._ends, self._first,
+            self._source, self._row, self._stamp, self._clock, self._rewired,
         )  # fmt: skip
         self._known = edges
         self.z = self._outputs[-1][:n]
@@ -197,7 +208,7 @@ class CompiledView:
         room = self._stamp.shape[1]
         if nodes > room or not self._outputs[0].size:
             room = nodes if room == 0 else max(nodes, room + room // 2)
-            self._messages[0] = np.zeros(room + 1, dtype=np.int32)
+            self._first = np.zeros(room + 1, dtype=np.int32)
             self._parts = enlarged(self._parts, 1, room)
             self._outputs = [enlarged(array, 0, room) for array in self._outputs]
             self._sent = [enlarged(array, 0, room) for array in self._sent]
@@ -208,7 +219,7 @@ class CompiledView:
         if edges > room:
             room = edges if room == 0 else max(edges, room + room // 2)
             self._ends = enlarged(self._ends, 1, room)
-            self._messages[1:] = np.zeros((2, 2 * room), dtype=np.int32)
+            self._source, self._row = np.zeros((2, 2 * room), dtype=np.int32)
             rows = count_rows(room, self._layout)
             self._hidden = enlarged(self._hidden, 0, rows)
             self._matrices = enlarged(self._matrices, 1, rows)
@@ -217,11 +228,11 @@ class CompiledView:
         """Gather the arguments of the kernels, which stay the same from update to update."""
         weights, layout = self._weights, self._layout
         nodes, edges = self._features.nodes, self._features.edges
-        self._before = (n, layout.directed, layout.edges.constant, nodes.store)
+        self._before: tuple[Any, ...] = (n, layout.directed, layout.edges.constant, nodes.store)
         self._noted = (nodes.dirty, nodes.changed, nodes.counts)
-        self._behind = (
+        self._behind: tuple[Any, ...] = (
             edges.store, edges.dirty, edges.changed, edges.counts,
-            self._ends, *self._messages, self._rewired, self._rewired_count,
+            self._ends, self._first, self._source, self._row, self._rewired, self._rewired_count,
             self._hidden, self._matrices, self._kept, self._slot,
             self._group_first, self._group_columns, weights.edge_w, weights.edge_b,
             weights.w, weights.root, weights.bias, weights.slope,
@@ -229,11 +240,12 @@ class CompiledView:
             self._affected[0], self._total,
         )  # fmt: skip
         last = len(weights.layers) - 1
-        self._layers = [
+        self._layers: list[tuple[Any, ...]] = [
             (
-                self._outputs[index], self._affected[index], n, *self._messages[:2], layer.w,
-                layer.bias, index == last, weights.normalise, weights.slope, self._sent[index],
-                self._outputs[index + 1], self._stamp, self._clock, self._affected[index + 1],
+                self._outputs[index], self._affected[index], n, self._first, self._source,
+                layer.w, layer.bias, index == last, weights.normalise, weights.slope,
+                self._sent[index], self._outputs[index + 1], self._stamp, self._clock,
+                self._affected[index + 1],
             )
             for index, layer in enumerate(weights.layers)
         ]  # fmt: skip

@@ -105,6 +105,9 @@ class _CompiledState:
             self._stale = False
         try:
             found = features.sync(view)
+            if found == REWIRED and not compiled.suits(view):
+                features.forget()
+                found = features.sync(view)
             if found == NEW:
                 compiled.rebuild(view, features)
             elif found == REWIRED:

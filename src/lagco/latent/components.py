@@ -44,8 +44,8 @@ class Table:
         values: (k,) what the rows stand for: node or edge index, option, position in a list. The
             same array as in the state before where it may be.
         vectors: (k, d) float32.
-        offsets: likewise; for objects of another component's elements: element e of that one admits the rows
-            offsets[e] … offsets[e + 1].
+        offsets: likewise; for objects of another component's elements: element e of that one admits
+            the rows offsets[e] … offsets[e + 1].
     """
 
     values: Array

@@ -68,8 +68,10 @@ class PathReader:
         if view is not None:
             moved |= self._watches[1].changed(view)
         known = (allowed, wanted)
-        if self._found is None or moved or any(
-            a is not b for a, b in zip(self._known, known, strict=True)
+        if (
+            self._found is None
+            or moved
+            or any(a is not b for a, b in zip(self._known, known, strict=True))
         ):
             ends = None if wanted is None or view is None else view.edges[:, wanted]
             paths, counts = self._build(network, ends, allowed)

@@ -6,7 +6,7 @@ import csv
 import html
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -14,7 +14,7 @@ from itertools import groupby
 from lagco.report.tables import Cell, Column, Table, Value, shown
 
 #: a LaTeX table with more columns is divided between groups, as the paper does
-_MOST_COLUMNS = 21
+_MOST_COLUMNS = 16
 
 
 # -- CSV
@@ -172,6 +172,7 @@ def to_latex(table: Table) -> str:
     label = re.sub(r"[^A-Za-z0-9.:-]", "-", table.name)
     return (
         "% \\usepackage{booktabs}\n\\begin{table}\n\\centering\n"
+        "\\scriptsize\n\\setlength{\\tabcolsep}{3pt}\n"
         f"\\caption{{{latex_text(table.caption)}}}\n\\label{{tab:{label}}}\n"
         f"{tabulars}\n\\end{{table}}\n"
     )
@@ -204,29 +205,56 @@ def _tabular(table: Table) -> str:
     if table.groups():
         spans = list(_spans(table))
         names = [f"\\multicolumn{{{span}}}{{c}}{{{latex_text(name)}}}" for name, span in spans]
-        lines.append(" & ".join(names) + r" \\")
+        lines.append(_latex_line(names))
         place, rules = 1, []
         for name, span in spans:
             if name:
                 rules.append(f"\\cmidrule(lr){{{place}-{place + span - 1}}}")
             place += span
         lines.append("".join(rules))
-    lines.append(" & ".join(latex_text(column.title) for column in table.columns) + r" \\")
+    lines.append(_latex_line(latex_text(column.title) for column in table.columns))
     lines.append("\\midrule")
     for row in table.rows:
-        cells = (_latex_cell(cell, column) for cell, column in zip(row, table.columns, strict=True))
-        lines.append(" & ".join(cells) + r" \\")
+        lines += _latex_rows(table, row)
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"])
 
 
+def _latex_rows(table: Table, row: Sequence[Cell]) -> Iterator[str]:
+    """The row, and below it in small type its spreads and the paper's figures, if it has any."""
+    yield _latex_line(map(_latex_cell, row, table.columns))
+    if any(cell.low is not None for cell in row):
+        ends = [_latex_range(cell, column) for cell, column in zip(row, table.columns, strict=True)]
+        yield _latex_line(_small([latex_text(table.spread), *ends[1:]]))
+    if any(cell.paper is not None for cell in row):
+        figures = [
+            "" if cell.paper is None else _latex_number(shown(cell.paper, column))
+            for cell, column in zip(row, table.columns, strict=True)
+        ]
+        yield _latex_line(_small(["paper", *figures[1:]]))
+
+
+def _latex_line(cells: Iterable[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _small(texts: Iterable[str]) -> Iterator[str]:
+    return (f"{{\\tiny {text}}}" if text else "" for text in texts)
+
+
 def _latex_cell(cell: Cell, column: Column) -> str:
+    text = shown(cell.value, column)
     if not isinstance(cell.value, int | float):
-        text = latex_text(shown(cell.value, column))
-        return f"\\textbf{{{text}}}" if cell.best else text
-    number = shown(cell.value, column).replace("\u2009", r"\,").replace("<", r"{<}")
-    text = f"\\mathbf{{{number}}}" if cell.best else number
-    if cell.low is not None and cell.high is not None:
-        text += f"_{{{shown(cell.low, column)}}}^{{{shown(cell.high, column)}}}"
-    if cell.paper is not None:
-        text += f"\\;({shown(cell.paper, column)})"
-    return f"${text}$"
+        return f"\\textbf{{{latex_text(text)}}}" if cell.best else latex_text(text)
+    return f"$\\mathbf{{{text}}}$" if cell.best else _latex_number(text)
+
+
+def _latex_number(text: str) -> str:
+    return "$" + text.replace("\u2009", r"\,") + "$"
+
+
+def _latex_range(cell: Cell, column: Column) -> str:
+    if cell.low is None or cell.high is None:
+        return ""
+    plain = replace(column, signed=False)
+    ends = [_latex_number(shown(end, plain)) for end in (cell.low, cell.high)]
+    return (" to " if cell.low < 0 else "--").join(ends)

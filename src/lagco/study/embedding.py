@@ -24,8 +24,6 @@ from lagco.study.making import load_encoder
 from lagco.study.work import Context, Outcome
 
 _NEIGHBOURS = (3, 5, 10)
-#: states of an episode that are drawn at most
-_DRAWN_STATES = 200
 
 
 def look(context: Context) -> Outcome:
@@ -53,13 +51,14 @@ def look(context: Context) -> Outcome:
     pictures = []
     for number in range(min(spec["shown"], len(unseen))):
         context.report({})
+        env = cls(unseen[number], features=features)
         pictures.append(
             {
                 "index": spec["instances"] + number,
                 "size": unseen[number].size,
                 "actions": _points(vectors["trained"][number], seed),
                 "random": _points(vectors["random"][number], seed),
-                "states": _states(cls, unseen[number], features, spaces["trained"], seed),
+                "states": _states(spaces["trained"], env, spec["drawn_states"], seed),
             }
         )
     scores = reconstruction_report(
@@ -119,19 +118,16 @@ def _points(vectors: npt.NDArray[Any], seed: int) -> dict[str, Any]:
     }
 
 
-def _states(
-    cls: type[Problem], instance: Instance, features: str, space: LatentSpace, seed: int
-) -> dict[str, Any]:
+def _states(space: LatentSpace, env: Problem, count: int, seed: int) -> dict[str, Any]:
     """Observations along random episodes in two dimensions, and how far each episode is."""
-    env = cls(instance, features=features)
     rng = np.random.default_rng([seed, 11])
     observations: list[Any] = []
     progress: list[float] = []
-    while len(observations) < _DRAWN_STATES:
+    while len(observations) < count:
         env.reset(seed=int(rng.integers(2**31)))
         view = space.view(env)
         ended, step = False, 0
-        while not ended and len(observations) < _DRAWN_STATES:
+        while not ended and len(observations) < count:
             view.refresh()
             observations.append(view.observation().copy())
             progress.append(step / env.episode_length)

@@ -233,6 +233,7 @@ def plan_embeddings(settings: EmbeddingsSettings, ledger: Ledger) -> list[Task]:
                 "size": settings.size,
                 "instances": settings.instances,
                 "shown": settings.shown,
+                "drawn_states": settings.drawn_states,
                 "states": settings.states,
                 "encoder": encoder.key,
                 "seed": settings.seed,

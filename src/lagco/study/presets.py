@@ -42,7 +42,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "paper": {"features": ("paper",)},
         "smoke": {"factors": (0.2, 0.5, 1.0, 2.0), "decisions": 30, "seconds": 5.0},
         "tiny": {
-            "problems": ("tsp", "placement"),
+            "problems": ("placement",),
             "sizes": (6, 9, 14),
             "decisions": 10,
             "seconds": 1.0,
@@ -77,10 +77,11 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "pretraining": {"states": 200, "max_steps": 50},
         },
         "tiny": {
-            "problems": ("tsp", "ospf"),
-            "size": 8,
+            "problems": ("tsp", "max-cut"),
+            "size": 5,
             "instances": 3,
             "shown": 1,
+            "drawn_states": 5,
             "states": 20,
             "pretraining": {"states": 60, "max_steps": 10},
         },
@@ -100,7 +101,7 @@ PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         },
         "tiny": {
             "spaces": ("projection",),
-            "trials": 4,
+            "trials": 3,
             "batch": 2,
             "steps": 512,
             "instances": 10,

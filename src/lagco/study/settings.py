@@ -230,6 +230,7 @@ class EmbeddingsSettings(Settings):
         size: of the instances.
         instances: to measure cmp@k on, and to pre-train the encoder on.
         shown: instances to draw.
+        drawn_states: states of random episodes to draw, per instance shown.
         pretraining: fields of the encoder's pre-training configuration.
         states: states to reconstruct from.
         seed: of encoder and states.
@@ -240,6 +241,7 @@ class EmbeddingsSettings(Settings):
     size: int = 20
     instances: int = 20
     shown: int = 7
+    drawn_states: int = 200
     pretraining: Mapping[str, Any] = field(default_factory=dict)
     states: int = 400
     seed: int = 42

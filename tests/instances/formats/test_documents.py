@@ -60,7 +60,7 @@ def test_csv_and_json_are_the_same_instance():
 
 
 def test_columns_may_be_left_out_and_reordered(tmp_path):
-    text = "pe;kind;name\n4;pm;big\n1;vm;a\n2;vm;b\n"
+    text = "pe;kind;name\n4;pm;big\n2;pm;small\n1;vm;a\n2;vm;b\n"
     instance = read(written(tmp_path, text))
     assert instance.arrays["vm_demands"][:, 0].tolist() == [1, 2]
     assert "allocation" not in instance.arrays
@@ -90,7 +90,7 @@ def test_without_links_all_machines_are_one_apart(tmp_path):
         (edited("cluster.json", "vms", 2, "host", value="rack9"), r"vms\[2\]\.host: there is no 'rack9'"),
         (edited("cluster.json", "vms", 2, "host", drop=True), r"vms\[2\]: has no 'host', but others"),
         (edited("cluster.json", "vms", 1, "host", value="rack3"), r"vms\[3\]\.host: 'rack3' has no room"),
-        (edited("cluster.json", "pms", value=[]), "pms: has 0 entries, there must be at least 1"),
+        (edited("cluster.json", "pms", value=[]), "pms: has 0 entries, there must be at least 2"),
         (edited("cluster.json", "pms", 0, "escape", value=1.5), r"pms\[0\]\.escape: is 1\.5, it must"),
         (
             edited("cluster.json", "traffic", 0, "between", value=["web", "web"]),
@@ -130,7 +130,7 @@ def test_wrong_machines_are_named(tmp_path, text, message):
         ("mail,2,", "mail,two,", "line 7: pe is 'two', not a number"),
         ("mail,2,", "mail,-2,", "line 7: demand.pe: is -2.0, it must be 0 to"),
         ("vm,mail", "vm,web", "line 7: name: 'web' stands there twice"),
-        ("vm,mail", "lm,mail", "line 7: unknown kind of row 'lm': did you mean 'pm'"),
+        ("vm,mail", "lm,mail", "line 7: unknown kind of row 'lm': did you mean 'vm'"),
         ("rack1,,,,,,,\nvm,batch", "rack7,,,,,,,\nvm,batch", "line 7: host: there is no 'rack7'"),
         ("batch,1,", "batch,,", r"line 10: has no 'volume'"),
         ("batch,1,", "batch,1,9", "line 10: a row of kind traffic has no latency"),
@@ -226,8 +226,10 @@ def test_generated_instances_are_written_and_read_again(tmp_path, problem, names
         write(instance, tmp_path / name)
         again = read(tmp_path / name, problem)
         assert again.size == instance.size
-        for array in instance.arrays:
-            np.testing.assert_array_equal(again.arrays[array], instance.arrays[array], err_msg=array)
+        for array in instance.arrays.keys() - {"tenants"}:  # they are numbered anew
+            np.testing.assert_array_equal(
+                again.arrays[array], instance.arrays[array], err_msg=array
+            )
 
 
 def test_what_we_write_fits_the_schemas(tmp_path):
@@ -239,8 +241,7 @@ def test_what_we_write_fits_the_schemas(tmp_path):
 
 def mutations(value):
     """Every value with one part replaced by something else, or dropped."""
-    for other in (None, True, -1, 0.5, 3, 1e16, "", "x" * 201, "rack1", [], {}, ["a", "a"]):
-        yield other
+    yield from (None, True, -1, 0.5, 3, 1e16, "", "x" * 201, "rack1", [], {}, ["a", "a"])
     if isinstance(value, dict):
         for key, inner in value.items():
             yield {k: v for k, v in value.items() if k != key}
@@ -254,7 +255,9 @@ def mutations(value):
             yield [changed, *value[1:]]
 
 
-@pytest.mark.parametrize(("name", "schema"), [("cluster.json", "placement"), ("office.json", "hosts")])
+@pytest.mark.parametrize(
+    ("name", "schema"), [("cluster.json", "placement"), ("office.json", "hosts")]
+)
 def test_our_checks_agree_with_a_validator_of_json_schema(name, schema):
     jsonschema = pytest.importorskip("jsonschema")
     rules = load_schema(schema)
@@ -274,4 +277,7 @@ def test_our_checks_agree_with_a_validator_of_json_schema(name, schema):
 
 def test_schemas_are_package_data():
     folder = resources.files("lagco.instances.formats") / "schemas"
-    assert {file.name for file in folder.iterdir()} == {"placement.schema.json", "hosts.schema.json"}
+    assert {file.name for file in folder.iterdir()} == {
+        "placement.schema.json",
+        "hosts.schema.json",
+    }

@@ -140,6 +140,7 @@ def test_demands_of_a_file_replace_the_others():
     wanted = {("North", "East"): 1.0, ("South", "North"): 7.0, ("West", "South"): 12.0}
     assert demands(instance).items() >= wanted.items()
     assert len(demands(instance)) == 12
+    assert "demands of islands-matrix.csv" in instance.origin["notes"]
 
 
 def test_nodes_of_graphml_may_be_called_by_id(tmp_path):
@@ -150,7 +151,9 @@ def test_nodes_of_graphml_may_be_called_by_id(tmp_path):
 def test_a_matrix_of_bare_numbers_is_in_the_order_of_the_nodes(tmp_path):
     path = written(tmp_path, "0\t1\t2\t3\n4\t0\t5\t6\n7\t8\t99\t9\n10\t11\t12\t0\n")
     bare = read(sample("islands.txt"), demands=path)
-    assert bare.checksum == read(sample("islands.txt"), demands=sample("islands-matrix.csv")).checksum
+    assert (
+        bare.checksum == read(sample("islands.txt"), demands=sample("islands-matrix.csv")).checksum
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,7 +184,9 @@ def test_wrong_demands_are_named(tmp_path, text, message):
 def test_demands_go_with_networks_alone():
     with pytest.raises(InstanceError, match="take no demands; networks do"):
         read(sample("ring.rud"), demands=sample("islands-matrix.csv"))
-    with pytest.raises(InstanceError, match=r"goes with a topology: read\(topology, demands=path\)"):
+    with pytest.raises(
+        InstanceError, match=r"goes with a topology: read\(topology, demands=path\)"
+    ):
         read(sample("islands-matrix.csv"))
 
 
@@ -202,6 +207,17 @@ def test_links_listed_twice_in_one_direction_add_up(tmp_path):
     text = changed("islands.txt", "  NS (", "  NS2 ( North South ) 30 0 0 0 ( )\n  NS (")
     instance = read(written(tmp_path, text))
     assert links(instance)[frozenset(("North", "South"))] == 70.0
+
+
+def test_demands_of_a_part_that_is_dropped_are_counted(tmp_path):
+    path = written(tmp_path, "source,target,volume\nBeta,Island,3\nBeta,Gamma,1\n")
+    instance = read(sample("backbone.graphml"), demands=path)
+    assert demands(instance) == {("Beta", "Gamma"): 1.0}
+    note = "in several parts: 6 of 7 nodes kept, without Island and 1 demand"
+    assert note in instance.origin["notes"]
+    path = written(tmp_path, "source,target,volume\nBeta,Island,3\n")
+    with pytest.raises(InstanceError, match="no demand between the nodes that are kept"):
+        read(sample("backbone.graphml"), demands=path)
 
 
 def test_directed_graphml(tmp_path):
@@ -269,7 +285,14 @@ def test_names_with_spaces_are_written_as_words(tmp_path):
     for name in ("x.txt", "x.xml"):
         write(instance, tmp_path / name)
         again = read(tmp_path / name)
-        assert again.arrays["names"].tolist() == ["Alpha_&_Co", "Beta", "Gamma", "Hub_3", "Hub_4", "5"]
+        assert again.arrays["names"].tolist() == [
+            "Alpha_&_Co",
+            "Beta",
+            "Gamma",
+            "Hub_3",
+            "Hub_4",
+            "5",
+        ]
         for array in ("edges", "capacities", "demands", "volumes", "coordinates"):
             np.testing.assert_array_equal(again.arrays[array], instance.arrays[array])
 

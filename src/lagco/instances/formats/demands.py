@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lagco.instances.formats.format import Format, spelled
-from lagco.instances.formats.source import Source, shown
+from lagco.instances.formats.source import Source, clean, shown
 from lagco.instances.formats.table import header, rows, separator, written
 from lagco.instances.formats.topology import Topology, node_names
 from lagco.instances.instance import Instance
@@ -48,8 +48,9 @@ def with_demands(topology: Topology, source: Source) -> Topology:
     """The topology with the demands of a file instead of its own."""
     table = rows(source)
     line, head = next(table, (1, []))
-    changed = replace(topology, demands=[])
-    changed._index = topology._index
+    changed = replace(
+        topology, demands=[], notes=[*topology.notes, f"demands of {clean(source.path.name)}"]
+    )
     names = topology.names
     if _is_list([cell.lower() for cell in head]):
         for line, cells in table:

@@ -19,13 +19,8 @@ _IGNORED = {"n": "weights of nodes", "d": "dimensions", "v": "positions", "x": "
 
 def _kind(source: Source) -> str | None:
     """The word behind ``p`` on the first line that is no comment."""
-    for _, text in source.lines():
-        parts = text.split(None, 4)
-        if parts[0] == "p":
-            return parts[1] if len(parts) > 1 else None
-        if parts[0] != "c":
-            return None
-    return None
+    parts = source.declaration.split(None, 2)
+    return parts[1] if len(parts) > 1 and parts[0] == "p" else None
 
 
 def matches_dimacs(source: Source) -> bool:

@@ -335,10 +335,7 @@ def solution_text(instance: Instance, solution: Any) -> str:
 
 
 def _matches_cover(source: Source) -> bool:
-    for _, text in source.lines():
-        if not text.startswith("c"):
-            return text.startswith(_COVER)
-    return False
+    return source.declaration.split(None, 2)[:2] == _COVER.split()
 
 
 def _matches_table(head: tuple[str, ...]) -> Callable[[Source], bool]:

@@ -100,6 +100,14 @@ class Source:
         """Every line that is not blank, stripped, with its number from 1 on."""
         return Lines(self.text)
 
+    @cached_property
+    def declaration(self) -> str:
+        """First line that is no comment as DIMACS and PACE write them; empty if there is none."""
+        for _, text in self.lines():
+            if text != "c" and not text.startswith(("c ", "c\t")):
+                return text
+        return ""
+
     def error(self, reason: str, line: int | None = None) -> InstanceError:
         """The error to raise about this file."""
         where = f", line {line}" if line is not None else ""

@@ -12,7 +12,6 @@ Both problems take links with one capacity for each direction, and directed dema
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, TypeAlias
@@ -32,7 +31,7 @@ SMALLEST = 1e-9
 #: nodes of the largest network that is read; problems keep a table of all their distances
 MAX_NODES = 1_000
 #: pairs of nodes between which the gravity model sends traffic
-MAX_GRAVITY_PAIRS = 200_000
+MAX_GRAVITY_PAIRS = 20_000
 #: mean utilisation of the links that the gravity model aims at
 GRAVITY_LOAD = 0.25
 #: what the problems take for granted where a file says nothing
@@ -67,7 +66,7 @@ class Topology:
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._index: dict[str, int] = {}
+        self._index = {name: v for v, name in enumerate(self.names)}
 
     def add_node(
         self, source: Source, name: str, position: tuple[float, float] | None, line: int
@@ -110,30 +109,19 @@ class Topology:
     def instance(self, source: Source, problem: str) -> Instance:
         """The instance of `ospf` or `traffic`."""
         notes = list(self.notes)
-        n = len(self.names)
         if not self.links:
             raise source.error("the network has no link")
         edges, capacities = _merged(self._filled(notes), self.directed, notes)
-        kept = _largest_part(n, edges)
+        kept = _largest_part(len(self.names), edges)
+        inside = kept[edges[0]]
         place = np.cumsum(kept) - 1
-        demands = _summed(self.demands)
+        edges, capacities = place[edges[:, inside]], capacities[inside]
         if not kept.all():
-            notes.append(
-                f"in several parts: {int(kept.sum())} of {n} nodes kept, without "
-                + ", ".join(self.names[v] for v in np.flatnonzero(~kept)[:10])
-                + (", …" if int((~kept).sum()) > 10 else "")
-            )
-            inside = kept[edges[0]]
-            edges, capacities = edges[:, inside], capacities[inside]
-            demands = {(s, t): volume for (s, t), volume in demands.items() if kept[s] and kept[t]}
-        edges = place[edges]
+            notes.append(self._left_out(kept))
+        demands = self._kept_demands(source, kept, place)
         if not demands:
-            if self.demands:
-                raise source.error("no demand between the nodes that are kept")
             notes.append("demands by the gravity model")
             demands = gravity_demands(int(kept.sum()), edges, capacities)
-        else:
-            demands = {(int(place[s]), int(place[t])): v for (s, t), v in demands.items()}
         pairs = np.array(list(demands), dtype=np.int32).T
         arrays: dict[str, Array] = {
             "edges": edges.astype(np.int32),
@@ -152,6 +140,29 @@ class Topology:
             params={"nodes": int(kept.sum()), **PARAMS[problem]},
             origin=origin(source, self.format_name, notes),
         )
+
+    def _left_out(self, kept: Array) -> str:
+        """What is said about the nodes that are not kept."""
+        left = np.flatnonzero(~kept)
+        named = ", ".join(self.names[v] for v in left[:10]) + (", …" if len(left) > 10 else "")
+        lost = sum(not (kept[s] and kept[t]) for s, t, _ in self.demands)
+        with_them = f" and {counted(lost, 'demand')}" if lost else ""
+        return (
+            f"in several parts: {kept.sum()} of {len(kept)} nodes kept, without {named}{with_them}"
+        )
+
+    def _kept_demands(
+        self, source: Source, kept: Array, place: Array
+    ) -> dict[tuple[int, int], float]:
+        """Volume per ordered pair of nodes that are kept; several add up, those of 0 are left out."""
+        sums: dict[tuple[int, int], float] = {}
+        for s, t, volume in self.demands:
+            if volume > 0.0 and kept[s] and kept[t]:
+                pair = int(place[s]), int(place[t])
+                sums[pair] = sums.get(pair, 0.0) + volume
+        if self.demands and not sums:
+            raise source.error("there is no demand between the nodes that are kept")
+        return sums
 
     def _filled(self, notes: list[str]) -> list[tuple[int, int, float]]:
         """The links, unknown capacities filled in."""
@@ -186,15 +197,6 @@ def _merged(
     return np.array(list(sums), dtype=np.int64).T, np.array(capacities)
 
 
-def _summed(demands: Iterable[tuple[int, int, float]]) -> dict[tuple[int, int], float]:
-    """One volume per ordered pair; pairs without any are left out."""
-    sums: dict[tuple[int, int], float] = {}
-    for s, t, volume in demands:
-        if volume > 0.0:
-            sums[s, t] = sums.get((s, t), 0.0) + volume
-    return sums
-
-
 def _largest_part(n: int, edges: Array) -> Array:
     """Flags (n,) of the nodes of the largest connected part, the first of several."""
     from scipy.sparse.csgraph import connected_components
@@ -214,7 +216,7 @@ def gravity_demands(n: int, edges: Array, capacities: Array) -> dict[tuple[int, 
 
     Scaled so that links are a quarter full on average if all traffic takes the fewest hops, and
     rounded to six digits. In a large network only the nodes of most capacity exchange traffic: as
-    many as have 200 000 pairs.
+    many as have 20 000 pairs, that is 141.
     """
     from scipy.sparse.csgraph import dijkstra
 

@@ -20,12 +20,14 @@ def flow_bound(network: Network) -> float:
     """
     from scipy import sparse
 
+    if not network.volumes.any():
+        return 0.0
     n, arcs = network.num_nodes, 2 * network.num_links
     tails = network.edges.T.reshape(-1)  # of the arcs 0, 1, 2, …
     heads = network.edges[::-1].T.reshape(-1)
     targets = np.unique(network.targets)
     amount = np.zeros((n, n))
-    np.add.at(amount, (network.targets, network.sources), network.volumes)
+    np.add.at(amount, (network.targets, network.sources), _relative_volumes(network))
     column = np.arange(arcs)
     leave = sparse.csr_array((np.ones(arcs), (tails, column)), shape=(n, arcs))
     enter = sparse.csr_array((np.ones(arcs), (heads, column)), shape=(n, arcs))
@@ -51,6 +53,8 @@ def path_bound(network: Network, rows: Array) -> float:
     """
     from scipy import sparse
 
+    if not network.volumes.any():
+        return 0.0
     n = network.num_nodes
     arc_of = np.full((n, n), -1)
     arc_of[network.edges[0], network.edges[1]] = 2 * np.arange(network.num_links)
@@ -60,7 +64,9 @@ def path_bound(network: Network, rows: Array) -> float:
     path_of = np.broadcast_to(np.arange(len(rows))[:, None], there.shape)[there]
     arcs = arc_of[paths[:, :-1][there], paths[:, 1:][there]]
     shape = (2 * network.num_links, len(rows))
-    carried = sparse.csr_array((network.volumes[demand[path_of]], (arcs, path_of)), shape=shape)
+    carried = sparse.csr_array(
+        (_relative_volumes(network)[demand[path_of]], (arcs, path_of)), shape=shape
+    )
     shape = (network.num_demands, len(rows))
     once = sparse.csr_array((np.ones(len(rows)), (demand, np.arange(len(rows)))), shape=shape)
     conserve = sparse.hstack([once, sparse.csr_array((network.num_demands, 1))])
@@ -68,11 +74,14 @@ def path_bound(network: Network, rows: Array) -> float:
 
 
 def _least_utilisation(network: Network, carried: Any, conserve: Any, supply: Array) -> float:
-    """Least u such that carried @ flow <= u x capacities and conserve @ (flow, u) = supply."""
+    """Least u such that carried @ flow <= u x capacities and conserve @ (flow, u) = supply.
+
+    Volumes are over the largest one and so are capacities: solvers work with absolute tolerances.
+    """
     from scipy import sparse
     from scipy.optimize import linprog
 
-    capacities = np.repeat(network.capacities, 2)
+    capacities = np.repeat(network.capacities / network.capacities.max(), 2)
     limit = sparse.hstack([carried, sparse.csr_array(-capacities[:, None])])
     cost = np.zeros(limit.shape[1])
     cost[-1] = 1.0
@@ -86,4 +95,9 @@ def _least_utilisation(network: Network, carried: Any, conserve: Any, supply: Ar
     )
     if found.status != 0:
         raise LagcoError(f"the flow bound was not found: {found.message}")
-    return float(found.fun)
+    return float(found.fun * network.volumes.max() / network.capacities.max())
+
+
+def _relative_volumes(network: Network) -> Array:
+    found: Array = network.volumes / network.volumes.max()
+    return found

@@ -39,7 +39,9 @@ def solve_allocation(instance: Instance, seed: int, effort: float = 1.0) -> Solv
     latencies = Latencies(links).matrix
     state = empty_state(cloud)
     best = np.array(sweeps.best_solution, dtype=np.int64)
-    _anneal(cloud, latencies, bounds, int(effort * MOVES) // RESTARTS, state, best, random_stream(seed))
+    _anneal(
+        cloud, latencies, bounds, int(effort * MOVES) // RESTARTS, state, best, random_stream(seed)
+    )
     value = mean_of(instance, cloud, state, best, bounds)
     return SolverReference(value, "best-known", "annealing", best)
 

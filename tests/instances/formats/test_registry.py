@@ -1,0 +1,184 @@
+"""Any file: which format it is, what it can serve, packed or not, wherever lagco takes one."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import gymnasium
+import pytest
+from typer.testing import CliRunner
+
+import lagco
+from lagco import DataSet, InstanceError, UnknownName
+from lagco.cli import app
+from lagco.instances import detect, read, write
+from lagco.instances.formats import FORMATS as KNOWN
+from tests.instances.formats.samples import DEMANDS, FORMATS, sample, written
+
+GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guide" / "instance-files.md"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_formats_are_detected_by_content(tmp_path, name):
+    path = shutil.copy(sample(name), tmp_path / "nameless")
+    assert detect(path) == FORMATS[name]
+    instance = read(path)
+    assert instance.problem == KNOWN[FORMATS[name]].problems[0]
+    assert instance.origin["file"] == "nameless"
+    assert instance.origin["format"] == FORMATS[name]
+
+
+@pytest.mark.parametrize("name", DEMANDS)
+def test_demand_files_are_detected(name):
+    assert detect(sample(name)) == "demands"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n", b"\r"])
+def test_line_ends_and_packing_do_not_matter(tmp_path, name, ending):
+    content = sample(name).read_bytes()
+    mark = b"" if name.endswith((".xml", ".graphml")) else b"\xef\xbb\xbf"
+    packed = gzip.compress(mark + content.replace(b"\n", ending))
+    instance = read(written(tmp_path, packed, f"{name}.gz"))
+    assert instance.checksum == read(sample(name)).checksum
+    assert instance.name == read(sample(name)).name
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_lagco_reads_what_it_writes(tmp_path, name):
+    kind = KNOWN[FORMATS[name]]
+    for problem in kind.problems:
+        instance = read(sample(name), problem)
+        path = tmp_path / f"again{kind.suffixes[0]}.gz"
+        write(instance, path)
+        assert detect(path) == kind.name
+        again = read(path, problem)
+        if kind.name != "graphml":  # its demands are those of the gravity model, here as well
+            assert again.checksum == instance.checksum
+        write(instance, path.with_suffix(".npz"))
+        assert read(path.with_suffix(".npz")).checksum == instance.checksum
+
+
+def test_formats_of_lagco(tmp_path):
+    path = tmp_path / "x.npz"
+    write(read(sample("towns.tsp")), path)
+    assert detect(path) == "lagco"
+    renamed = shutil.copy(path, tmp_path / "x.tsp")
+    assert detect(renamed) == "lagco"
+    assert read(renamed, "tsp").name == "towns"
+    with pytest.raises(InstanceError, match="it is for 'tsp', not for 'max-cut'"):
+        read(path, "max-cut")
+    with pytest.raises(InstanceError, match="has its demands already"):
+        read(path, demands=sample("islands-matrix.csv"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "of no format that is read here: tsplib, gset"),
+        (b"hello\n", "of no format that is read here"),
+        (b"\x00\x01\x02\xff", "of no format that is read here"),
+        (b"{}", "JSON whose 'format' is neither 'lagco-placement' nor 'lagco-hosts'"),
+        (b"<html></html>", "XML about <html>, of no format"),
+        (b"\xff\xfe\x00", "not UTF-16, though it begins like that"),
+    ],
+)
+def test_what_is_of_no_format(tmp_path, content, message):
+    path = written(tmp_path, content)
+    for function in (detect, read):
+        with pytest.raises(InstanceError, match=message) as caught:
+            function(path)
+        assert str(path) in str(caught.value)
+
+
+def test_what_is_no_file(tmp_path):
+    with pytest.raises(InstanceError, match="nowhere: no such file"):
+        read(tmp_path / "nowhere")
+    with pytest.raises(InstanceError, match="a folder, not a file"):
+        read(tmp_path)
+    with pytest.raises(InstanceError, match="not a plain file"):
+        read("/dev/null")
+    with pytest.raises(InstanceError, match="cannot be read"):
+        read("a\0b")
+
+
+def test_utf_16_is_read(tmp_path):
+    text = sample("cluster.csv").read_text()
+    instance = read(written(tmp_path, text.encode("utf-16")))
+    assert instance.checksum == read(sample("cluster.csv")).checksum
+
+
+def test_comments_may_be_in_any_encoding_but_names_are_utf_8(tmp_path):
+    text = sample("towns.tsp").read_bytes().replace(b"a bay", b"a b\xe4y")
+    assert read(written(tmp_path, text)).size == 8
+    text = sample("islands.txt").read_bytes().replace(b"North", b"N\xf6rth")
+    with pytest.raises(InstanceError, match=r"line 10: .* has bytes that are not UTF-8"):
+        read(written(tmp_path, text))
+    text = sample("islands.txt").read_bytes().replace(b"North", "Nörth".encode())
+    assert read(written(tmp_path, text)).arrays["names"][0] == "Nörth"
+    text = sample("islands.xml").read_bytes().replace(b"North", b"N\xf6rth")  # it says ISO-8859-1
+    assert read(written(tmp_path, text)).arrays["names"][0] == "Nörth"
+
+
+def test_how_to_write_must_be_clear(tmp_path):
+    instance = read(sample("ring.rud"))
+    with pytest.raises(InstanceError, match=r"give format= or a suffix .*gset \(\.rud"):
+        write(instance, tmp_path / "x.tsp")
+    with pytest.raises(
+        InstanceError, match=r"cannot be written as 'tsplib'; it can as lagco, gset"
+    ):
+        write(instance, tmp_path / "x", format="tsplib")
+    with pytest.raises(UnknownName, match="unknown format 'gsett': did you mean 'gset'"):
+        write(instance, tmp_path / "x", format="gsett")
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- wherever lagco takes a file
+
+
+def test_environments_take_any_file():
+    env = gymnasium.make("lagco/MinVertex-v0", instance=sample("ring.rud"))
+    assert env.unwrapped.instance.problem == "min-vertex"
+    env.reset(options={"instance": sample("kite.col")})
+    assert env.unwrapped.instance.size == 7
+    with pytest.raises(InstanceError, match="max-cut and min-vertex, not 'tsp'"):
+        gymnasium.make("lagco/TSP-v0", instance=sample("ring.rud"))
+
+
+def test_a_file_is_a_data_set_of_one():
+    data = DataSet.load(sample("ring.rud"), "min-vertex")
+    assert (len(data), data.problem) == (1, "min-vertex")
+    assert data[0].checksum == data.entries[0].checksum
+    assert DataSet.load(sample("ring.rud")).problem == "max-cut"
+
+
+def test_evaluate_takes_any_file():
+    result = lagco.evaluate("greedy", sample("towns.tsp"), episodes=2)
+    assert result.problem == "tsp"
+    assert result.results[0].episodes[0].feasible
+    assert result.results[0].episodes[0].score is None
+    result = lagco.evaluate("greedy", sample("ring.rud"), episodes=1, problem="min-vertex")
+    assert result.problem == "min-vertex"
+
+
+def test_the_command_line_takes_any_file():
+    run = CliRunner().invoke(app, ["info", str(sample("backbone.graphml")), "--json"])
+    described = json.loads(run.stdout)
+    assert described["problem"] == "ospf"
+    assert "demands by the gravity model" in described["origin"]["notes"]
+    run = CliRunner().invoke(
+        app,
+        ["evaluate", "--policy", "greedy", "--data", str(sample("kite.gr")), "--json"],
+    )
+    assert json.loads(run.stdout)[0]["problem"] == "min-vertex"
+
+
+def test_the_guide_names_every_format():
+    text = GUIDE.read_text()
+    for kind in KNOWN.values():
+        assert f"`{kind.name}`" in text, kind.name
+    for suffix in {suffix for kind in KNOWN.values() for suffix in kind.suffixes}:
+        assert suffix in text, suffix
