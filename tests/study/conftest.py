@@ -1,4 +1,4 @@
-"""Studies that several tests share."""
+"""Studies that several tests share; so do test processes, as several may work on one ledger."""
 
 from __future__ import annotations
 
@@ -10,19 +10,23 @@ import lagco.study
 from tests.study.small import finish, start
 
 
+def _shared(tmp_path_factory, name):
+    base = tmp_path_factory.getbasetemp()
+    return (base.parent if base.name.startswith("popen-") else base) / name
+
+
 @pytest.fixture(scope="session")
 def smallest(tmp_path_factory):
     """The ledger of the smallest study, never interrupted."""
-    folder = tmp_path_factory.mktemp("study") / "smallest"
+    folder = _shared(tmp_path_factory, "smallest-study")
     finish(start(folder))
     return lagco.study.Ledger(folder)
 
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory):
-    """The ledger of all studies with the preset `tiny`; test processes share one folder."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if base.name.startswith("popen-") else base) / "tiny-study"
+    """The ledger of four studies with the preset `tiny`."""
+    folder = _shared(tmp_path_factory, "tiny-study")
     with closing(lagco.study.LocalEngine(2)) as engine:
         for study in ("generalization", "scalability", "embeddings", "tune"):
             getattr(lagco.study, study)(folder, preset="tiny", engine=engine)

@@ -14,7 +14,9 @@ from itertools import groupby
 from lagco.report.tables import Cell, Column, Table, Value, shown
 
 #: a LaTeX table with more columns is divided between groups, as the paper does
-_MOST_COLUMNS = 16
+_MOST_COLUMNS = 11
+#: parts of a divided table that fit on a page
+_PER_FLOAT = 3
 
 
 # -- CSV
@@ -167,14 +169,25 @@ def latex_text(text: str) -> str:
 
 
 def to_latex(table: Table) -> str:
-    """A floating table for the package ``booktabs``; wide ones are divided between groups."""
-    tabulars = "\n\n\\medskip\n".join(_tabular(part) for part in _divided(table))
+    """Floating tables for the package ``booktabs``; wide ones are divided between groups."""
+    parts = _divided(table)
+    floats = [parts[i : i + _PER_FLOAT] for i in range(0, len(parts), _PER_FLOAT)]
     label = re.sub(r"[^A-Za-z0-9.:-]", "-", table.name)
+    written = [
+        _float(
+            "\n\n\\medskip\n".join(map(_tabular, chosen)),
+            latex_text(table.caption) if number == 1 else f"Table~\\ref{{tab:{label}}}, continued.",
+            label if number == 1 else f"{label}-{number}",
+        )
+        for number, chosen in enumerate(floats, 1)
+    ]
+    return "% \\usepackage{booktabs}\n" + "\n".join(written)
+
+
+def _float(body: str, caption: str, label: str) -> str:
     return (
-        "% \\usepackage{booktabs}\n\\begin{table}\n\\centering\n"
-        "\\scriptsize\n\\setlength{\\tabcolsep}{3pt}\n"
-        f"\\caption{{{latex_text(table.caption)}}}\n\\label{{tab:{label}}}\n"
-        f"{tabulars}\n\\end{{table}}\n"
+        "\\begin{table}\n\\centering\n\\scriptsize\n\\setlength{\\tabcolsep}{3pt}\n"
+        f"\\caption{{{caption}}}\n\\label{{tab:{label}}}\n{body}\n\\end{{table}}\n"
     )
 
 
@@ -216,6 +229,8 @@ def _tabular(table: Table) -> str:
     lines.append("\\midrule")
     for row in table.rows:
         lines += _latex_rows(table, row)
+        if any(cell.low is not None or cell.paper is not None for cell in row):
+            lines.append("\\addlinespace[2pt]")
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"])
 
 
@@ -256,5 +271,6 @@ def _latex_range(cell: Cell, column: Column) -> str:
     if cell.low is None or cell.high is None:
         return ""
     plain = replace(column, signed=False)
-    ends = [_latex_number(shown(end, plain)) for end in (cell.low, cell.high)]
-    return (" to " if cell.low < 0 else "--").join(ends)
+    if cell.low < 0:
+        return " to ".join(_latex_number(shown(end, plain)) for end in (cell.low, cell.high))
+    return "--".join(shown(end, plain).replace("\u2009", r"\,") for end in (cell.low, cell.high))

@@ -91,6 +91,7 @@ def test_kinds_of_pace(tmp_path, kind):
         ("4 3\n1 2 1\n2 3 -7\n 3\t4  +2 \n", True),
         ("4 3\n1 2\n2 3\n3 4", True),
         ("4 3 \n1 2 1\n2 3 -7\n3 4 2\n\n \n", True),
+        ("4 3\n1 2 1\n2 3 -7\n3 4 2\n\x85", False),
         ("4 3\n1 2 1.0\n2 3 -7\n3 4 2e0\n", False),
         ("4 3\n1 2 1\n\n2 3 -7\n3 4 2\n", False),
         ("p edge 4 3\ne 1 2\ne 2 3\ne 3 4\n", True),

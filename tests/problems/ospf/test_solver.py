@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from lagco.generation import generate_instance
@@ -17,9 +16,3 @@ def test_the_bound_does_not_depend_on_units():
     assert lower_bound(replace(instance, arrays={**arrays, **huge})) == pytest.approx(bound)
     wide = {"capacities": arrays["capacities"] * 1e9}
     assert lower_bound(replace(instance, arrays={**arrays, **wide})) == pytest.approx(bound / 1e9)
-
-
-def test_nothing_to_carry_needs_no_capacity():
-    instance = generate_instance("ospf", size=8)
-    silent = {"volumes": np.zeros_like(instance.array("volumes"))}
-    assert lower_bound(replace(instance, arrays={**instance.arrays, **silent})) == 0.0

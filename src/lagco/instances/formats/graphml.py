@@ -8,7 +8,7 @@ their labels, with the id behind where several share one.
 from __future__ import annotations
 
 from collections import Counter
-from xml.sax.saxutils import escape, quoteattr
+from html import escape
 
 from lagco.errors import InstanceError
 from lagco.instances.formats.format import Format, counted, spelled
@@ -130,7 +130,7 @@ def write(instance: Instance) -> str:
             facts += data("Longitude", spelled(points[v, 0])) + data(
                 "Latitude", spelled(points[v, 1])
             )
-        rows.append(f"    <node id={quoteattr(str(v))}>{facts}</node>")
+        rows.append(f'    <node id="{v}">{facts}</node>')
     edges, capacities = instance.array("edges").T.tolist(), instance.array("capacities").tolist()
     for (u, v), capacity in zip(edges, capacities, strict=True):
         facts = data("LinkSpeedRaw", spelled(capacity))

@@ -20,7 +20,7 @@ _SPACE, _WHOLE = r"[ \t]++", r"[0-9]{1,9}"
 #: rows of two nodes and perhaps a whole weight, all alike
 _ROWS = {
     width: rf"(?:[ \t]*+{{marker}}{_SPACE.join([_WHOLE, _WHOLE, '[+-]?' + _WHOLE][:width])}[ \t]*+"
-    r"(?:\n|\Z))++\s*+\Z"
+    r"(?:\n|\Z))++[ \t\n]*+\Z"
     for width in (2, 3)
 }
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import escape
 from itertools import islice
-from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
@@ -254,7 +254,7 @@ def write_xml(instance: Instance) -> str:
         if points is not None:
             x, y = spelled(points[v, 0]), spelled(points[v, 1])
             at = f"<coordinates><x>{x}</x><y>{y}</y></coordinates>"
-        rows.append(f"   <node id={quoteattr(name)}>{at}</node>")
+        rows.append(f'   <node id="{escape(name)}">{at}</node>')
     rows += ["  </nodes>", "  <links>"]
     for k, (u, v, capacity) in enumerate(_links(instance)):
         installed = f"<capacity>{spelled(capacity)}</capacity><cost>0</cost>"

@@ -154,7 +154,7 @@ class Topology:
     def _kept_demands(
         self, source: Source, kept: Array, place: Array
     ) -> dict[tuple[int, int], float]:
-        """Volume per ordered pair of nodes that are kept; several add up, those of 0 are left out."""
+        """Volume per ordered pair of kept nodes; several add up, those of 0 are left out."""
         sums: dict[tuple[int, int], float] = {}
         for s, t, volume in self.demands:
             if volume > 0.0 and kept[s] and kept[t]:

@@ -20,8 +20,6 @@ def flow_bound(network: Network) -> float:
     """
     from scipy import sparse
 
-    if not network.volumes.any():
-        return 0.0
     n, arcs = network.num_nodes, 2 * network.num_links
     tails = network.edges.T.reshape(-1)  # of the arcs 0, 1, 2, …
     heads = network.edges[::-1].T.reshape(-1)
@@ -53,8 +51,6 @@ def path_bound(network: Network, rows: Array) -> float:
     """
     from scipy import sparse
 
-    if not network.volumes.any():
-        return 0.0
     n = network.num_nodes
     arc_of = np.full((n, n), -1)
     arc_of[network.edges[0], network.edges[1]] = 2 * np.arange(network.num_links)

@@ -111,7 +111,7 @@ def _pictures(records: Sequence[Record]) -> list[Block]:
 
 
 def _title(record: Record, picture: Mapping[str, Any]) -> str:
-    return f"{record.spec['problem']}, size {picture['size']}"
+    return f"{record.spec['problem']}, instance {picture['index']}, size {picture['size']}"
 
 
 def _cloud(points: Mapping[str, Any]) -> dict[str, Any]:

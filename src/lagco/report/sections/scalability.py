@@ -72,15 +72,18 @@ def _of_features(features: str, records: list[Record], fits: list[dict[str, Any]
 
 
 def _why(refused: Sequence[Record]) -> str:
-    reasons = grouped(
-        refused, lambda r: (str(r.spec["problem"]), str(r.spec["method"]), str(r.result["refused"]))
-    )
-    parts = [
-        f"{problem} with {method} at {listed(sorted({str(r.spec['size']) for r in rs}, key=int))} "
-        f"({reason})"
-        for (problem, method, reason), rs in reasons.items()
-    ]
-    more = f"; and {count_of(len(parts) - 8, 'more case')}" if len(parts) > 8 else ""
+    """What was not measured and why, by method."""
+    parts = []
+    for (method, reason), records in grouped(
+        refused, lambda r: (str(r.spec["method"]), str(r.result["refused"]))
+    ).items():
+        by_problem = grouped(records, lambda r: str(r.spec["problem"]))
+        places = [
+            f"{problem} at {listed(str(size) for size in sorted(int(r.spec['size']) for r in rs))}"
+            for problem, rs in by_problem.items()
+        ]
+        parts.append(f"{method} on {listed(places)} ({reason})")
+    more = f"; and {count_of(len(parts) - 8, 'more reason')}" if len(parts) > 8 else ""
     return "; ".join(parts[:8]) + more + "."
 
 
