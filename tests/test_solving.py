@@ -55,7 +55,7 @@ def test_the_default_agent_answers_a_file_of_every_problem(problem, tmp_path):
     assert answer["valid"] is True
     assert answer["episodes"] >= 1
     instance = read(DATA / FILES[problem], problem)
-    solution = read_solution(out, instance)
+    solution = read_solution(instance, out)
     cls = problem_class(problem)
     if not cls.scaled_by_sweeps:  # there the scale belongs to the answer's own instance
         assert cls.evaluate_solution(instance, solution) == pytest.approx(answer["objective"])

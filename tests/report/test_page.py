@@ -10,7 +10,9 @@ import pytest
 
 import lagco.report
 from lagco.errors import LagcoError
+from lagco.report.blocks import Page, Shown
 from lagco.report.contents import SECTIONS
+from lagco.report.tables import Column, table
 from tests.report.conftest import EVIL, WORD
 from tests.report.fabricated import Extent, Writer, write_ledger
 from tests.report.markup import Markup
@@ -110,6 +112,14 @@ def test_settings_are_kept_apart(tmp_path):
     assert len(names) == 2
     assert "4096 steps" in page.read_text()
     assert {"4096" in name for name in names} == {True, False}
+
+
+def test_tables_of_one_name_are_both_kept():
+    page = Page()
+    for value in (1, 2):
+        shown = Shown(table("same", "", [Column("x", "x")], [[value]]))
+        assert f">{value}<" in shown.html(page)
+    assert {name: t.rows[0][0].value for name, t in page.tables.items()} == {"same": 1, "same-2": 2}
 
 
 def test_figures_are_those_of_the_records(report, ledger):

@@ -31,10 +31,10 @@ def _steps(folder):
     )
 
 
-def _interrupt(folder, rng, number):
+def _interrupt(folder, rng, number, changes):
     """Start the study and kill it soon after it has begun to write."""
     before = _steps(folder)
-    process = start(folder)
+    process = start(folder, **changes)
     deadline = time.monotonic() + 120
     while _steps(folder) == before and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -48,19 +48,19 @@ def _interrupt(folder, rng, number):
     return finished
 
 
-def _killed_often(folder, smallest, times, seed):
+def _killed_often(folder, whole, times, seed, **changes):
     rng = random.Random(seed)
     done = 0
     for number in range(times):
-        if _interrupt(folder, rng, number):
+        if _interrupt(folder, rng, number, changes):
             done += 1
             # it got to its end: take a record away, so that there is something to interrupt
             records = sorted(folder.glob("records/run/*.json"))
             rng.choice(records).unlink()
-    finish(start(folder))
+    finish(start(folder, **changes))
     ledger = lagco.study.Ledger(folder)
-    assert len(ledger.records()) == TASKS
-    assert ledger.contents() == smallest.contents()
+    assert len(ledger.records()) == (6 if changes else TASKS)
+    assert ledger.contents() == whole.contents()
     assert done < times
     assert not list(folder.glob("claims/*.json"))
     assert not list(folder.rglob("*.part"))
@@ -71,9 +71,23 @@ def test_killed_three_times(tmp_path, smallest):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_killed_ten_times(tmp_path, smallest, seed):
-    _killed_often(tmp_path / "killed", smallest, 10, seed)
+def test_killed_ten_times(tmp_path, smallest):
+    _killed_often(tmp_path / "killed", smallest, 10, seed=1)
+
+
+@pytest.mark.slow
+def test_other_methods_killed_ten_times(tmp_path):
+    """`iterative` keeps a replay buffer, `soft-projection` candidates; on two workers."""
+    changes = {
+        "problems": ("ospf",),
+        "methods": ("iterative", "soft-projection", "g-discrete"),
+        "strategies": ("varied",),
+        "steps": (1200,),
+        "workers": 2,
+    }
+    finish(start(tmp_path / "whole", **changes))
+    whole = lagco.study.Ledger(tmp_path / "whole")
+    _killed_often(tmp_path / "killed", whole, 10, 2, **changes)
 
 
 def test_two_processes_share_a_ledger(tmp_path, smallest):

@@ -31,14 +31,12 @@ class Decisions:
     Attributes:
         nodes: of the largest view.
         actions: mean number of declared actions, None where counting means listing.
-        raw_actions: number of raw actions, valid or not, where the problem knows it.
         parts: microseconds of every decision, part by part.
         policy_us: microseconds of one torch pass of the policy network, measured in the same run.
     """
 
     nodes: int
     actions: float | None
-    raw_actions: int | None
     parts: dict[str, npt.NDArray[np.float64]]
     policy_us: float
 
@@ -69,8 +67,9 @@ def bench_latency(
     """
     records = []
     for size in sizes:
+        instance = problem.generate(size, index=77)
         found = time_decisions(
-            problem, size, method, features=features, decisions=decisions, seed=seed
+            problem, instance, method, features=features, decisions=decisions, seed=seed
         )
         records.append(
             {
@@ -91,7 +90,7 @@ def bench_latency(
 
 def time_decisions(
     problem: type[Problem],
-    size: int,
+    instance: Instance,
     method: str = "projection",
     *,
     features: str = "full",
@@ -100,11 +99,11 @@ def time_decisions(
     seed: int = 0,
     decoder: Decoder | None = None,
 ) -> Decisions:
-    """Time decisions of one method at one size, part by part, on one thread.
+    """Time decisions of one method on one instance, part by part, on one thread.
 
     Args:
         problem: the problem class.
-        size: of the instance.
+        instance: to decide on; it needs no references.
         method: its actor must have ``timed``.
         features: feature set.
         decisions: how many to time, after some that warm up.
@@ -121,7 +120,6 @@ def time_decisions(
     training = chosen.env(problem, [problem.generate(10)], space, config)
     model = chosen.model(training, config)
     weights, facts = chosen.weights(model), chosen.facts(training)
-    instance = problem.generate(size, index=77)
     env = problem(instance, features=features, rewards=False, start="default")
     env.reset(seed=seed)
     actor = chosen.actor(env, weights, facts, space, decoder)
@@ -130,7 +128,6 @@ def time_decisions(
     return Decisions(
         nodes=max(view.num_nodes for view in env.graph_views().values()),
         actions=float(np.mean(counts)) if counts else None,
-        raw_actions=problem.extents(instance).get("actions"),
         parts={part: np.array([t[part] for t in times]) for part in times[0]},
         policy_us=_policy_pass(inputs, space.scale.width, config),
     )
@@ -158,19 +155,20 @@ def _decisions(
     rng = np.random.default_rng(seed)
     times: list[dict[str, float]] = []
     sizes: list[int] = []
+    actor.timed(rng)  # compiles
     began = time.perf_counter()
-    warm_up = max(1, count // 15)
+    warm_up = count // 15
     while len(times) < count + warm_up:
         timed = actor.timed(rng)
         times.append({part: 1e6 * passed for part, passed in timed.items()})
         if env.name != "traffic" and len(times) % 10 == 1:
             sizes.append(actor.view.actions().size)
-        if time.perf_counter() - began > seconds and len(times) > warm_up + 3:
+        if time.perf_counter() - began > seconds and len(times) >= 3:
             break
         *_, terminated, truncated, _ = env.step(env.sample_valid_action(rng))
         if terminated or truncated:
             env.reset(seed=int(rng.integers(2**31)))
-    return times[warm_up:], sizes
+    return times[min(warm_up, len(times) // 10) :], sizes
 
 
 def bench_throughput(

@@ -12,7 +12,7 @@ import html
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lagco.report.palette import look
@@ -43,9 +43,13 @@ class Page:
         self._count += 1
         return self._count
 
-    def add(self, table: Table) -> None:
-        """Note a table, to be written beside the page."""
-        self.tables[table.name] = table
+    def add(self, table: Table) -> Table:
+        """Note a table, to be written beside the page; a name that is taken gets a number."""
+        name, number = table.name, 2
+        while name in self.tables:
+            name, number = f"{table.name}-{number}", number + 1
+        self.tables[name] = replace(table, name=name)
+        return self.tables[name]
 
 
 def json_for_script(value: Any) -> str:
@@ -109,27 +113,26 @@ class Shown(Block):
 
     def html(self, page: Page) -> str:
         """A figure that holds the table."""
-        page.add(self.table)
-        if self.files_only:
-            body = ""
-        elif len(self.table.rows) > _FOLDED:
-            rows = f"<summary>Show {len(self.table.rows)} rows</summary>"
-            body = f'<details>{rows}<div class="scroll">{to_html(self.table)}</div></details>'
-        elif self.by_group and self.table.groups():
+        table = page.add(self.table)
+        links = _download(f"{table.name}.csv", "text/csv", "CSV", to_csv(table))
+        if not self.files_only:
+            links += _download(f"{table.name}.tex", "text/plain", "LaTeX", to_latex(table))
+        caption = f"{html.escape(table.caption)} <span class=files>{links}</span>"
+        body = "" if self.files_only else self._body(table)
+        return f'<figure class="table"><figcaption>{caption}</figcaption>{body}</figure>\n'
+
+    def _body(self, table: Table) -> str:
+        if self.by_group and table.groups():
             parts = "".join(
                 f'<div class="part"><h4>{html.escape(group)}</h4>'
-                f'<div class="scroll">{to_html(self.table.part(group))}</div></div>\n'
-                for group in self.table.groups()
+                f'<div class="scroll">{to_html(table.part(group))}</div></div>\n'
+                for group in table.groups()
             )
-            body = f'<div class="grid">{parts}</div>'
-        else:
-            body = f'<div class="scroll">{to_html(self.table)}</div>'
-        links = _download(f"{self.table.name}.csv", "text/csv", "CSV", to_csv(self.table))
-        if not self.files_only:
-            latex = to_latex(self.table)
-            links += _download(f"{self.table.name}.tex", "text/plain", "LaTeX", latex)
-        caption = f"{html.escape(self.table.caption)} <span class=files>{links}</span>"
-        return f'<figure class="table"><figcaption>{caption}</figcaption>{body}</figure>\n'
+            return f'<div class="grid">{parts}</div>'
+        body = f'<div class="scroll">{to_html(table)}</div>'
+        if len(table.rows) > _FOLDED:
+            return f"<details><summary>Show {len(table.rows)} rows</summary>{body}</details>"
+        return body
 
 
 def _download(name: str, kind: str, label: str, content: str) -> str:

@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from lagco.agents.bench import time_decisions
 from lagco.agents.q_network import MOST_ACTIONS
+from lagco.decoding.errors import TooManyActions
 from lagco.decoding.flat import FlatSpace
-from lagco.errors import LagcoError, require_extra
+from lagco.errors import require_extra
 from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentView
 from lagco.problems import problem_class
@@ -18,36 +19,39 @@ from lagco.study.ledger import rounded, significant
 from lagco.study.settings import FAISS
 from lagco.study.work import Context, Outcome
 
+#: actions that are put into a flat index at most; more would take gigabytes
+_MOST_LISTED = 500_000
 QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
 
 def time_method(context: Context) -> Outcome:
     """Do a `latency` task."""
     spec = context.spec
-    flat = spec["method"] == FAISS
-    if flat:
-        require_extra("faiss", "bench", "the comparison with FAISS")
-    try:
-        found = time_decisions(
-            problem_class(spec["problem"]),
-            spec["size"],
-            "projection" if flat else spec["method"],
-            features=spec["features"],
-            decisions=spec["decisions"],
-            seconds=spec["seconds"],
-            seed=spec["seed"],
-            decoder=FlatDecoder() if flat else None,
-        )
-    except (LagcoError, MemoryError) as error:  # too many actions to list
-        nothing = {"nodes": None, "actions": None, "raw_actions": None, "complete": False}
-        return nothing | {"refused": str(error)}, {}
-    count = found.raw_actions or found.actions
+    problem, method = problem_class(spec["problem"]), str(spec["method"])
+    instance = problem.generate(spec["size"], index=77)
+    count = problem.extents(instance).get("actions")
+    refused = _too_many(method, count)
+    if refused is None:
+        try:
+            found = time_decisions(
+                problem,
+                instance,
+                "projection" if method == FAISS else method,
+                features=spec["features"],
+                decisions=spec["decisions"],
+                seconds=spec["seconds"],
+                seed=spec["seed"],
+                decoder=FlatDecoder() if method == FAISS else None,
+            )
+        except (TooManyActions, MemoryError) as error:
+            refused = str(error)
+    if refused is not None:
+        nothing = {"nodes": None, "actions": None}
+        return nothing | {"raw_actions": count, "refused": refused}, {}
     result = {
         "nodes": found.nodes,
         "actions": significant(found.actions),
-        "raw_actions": found.raw_actions,
-        # `iterative` looks at a sample where there are too many actions
-        "complete": spec["method"] != "iterative" or (count or 0) <= MOST_ACTIONS,
+        "raw_actions": count,
         "refused": None,
     }
     measured = {
@@ -57,6 +61,16 @@ def time_method(context: Context) -> Outcome:
         "policy_us": significant(found.policy_us, 4),
     }
     return result, measured
+
+
+def _too_many(method: str, actions: int | None) -> str | None:
+    """Why a method cannot decide among so many raw actions."""
+    if method == FAISS:
+        require_extra("faiss", "bench", "the comparison with FAISS")
+    most = {"iterative": MOST_ACTIONS, FAISS: _MOST_LISTED}.get(method)
+    if most is None or actions is None or actions <= most:
+        return None
+    return f"{actions} raw actions; {method} lists them, and is timed up to {most}"
 
 
 def _spread(times: npt.NDArray[np.float64]) -> dict[str, Any]:

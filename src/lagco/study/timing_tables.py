@@ -17,12 +17,11 @@ def scaling(ledger: Ledger) -> list[dict[str, Any]]:
     """Power laws of decision times over sizes, one row per problem, method, features and part.
 
     ``decision`` is all of it; ``selection`` is policy and choice of an action without encoding and
-    observing, which is what the paper's exponents are about. Sizes at which `iterative` looks at a
-    sample of the actions are left out.
+    observing, which is what the paper's exponents are about.
     """
     groups: dict[tuple[str, str, str], list[Record]] = {}
     for record in ledger.records("latency"):
-        if record.result["refused"] is None and record.result["complete"]:
+        if record.result["refused"] is None:
             place = tuple(str(record.spec[name]) for name in ("problem", "method", "features"))
             groups.setdefault((place[0], place[1], place[2]), []).append(record)
     paper = paper_tables()["scaling"]
