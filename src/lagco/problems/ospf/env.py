@@ -348,5 +348,5 @@ class OSPF(Problem):
 
         loads = self._routes.loads.reshape(-1, 2).max(axis=1)
         utilisation = loads / self._network.capacities
-        draw_network(axes, self._network, utilisation, labels=self._weights)
+        draw_network(axes, self.instance, self._network, utilisation, labels=self._weights)
         axes.set_title(f"link weights, largest utilisation {self._largest:.3f}", fontsize=8)

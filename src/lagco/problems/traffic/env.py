@@ -386,4 +386,4 @@ class Traffic(Problem):
         """The network, links by utilisation, and the largest demand on the fullest link."""
         from lagco.problems.traffic.viewer import draw_paths
 
-        draw_paths(axes, self._network, self._loads, self._paths, self._used)
+        draw_paths(axes, self.instance, self._network, self._loads, self._paths, self._used)
