@@ -12,7 +12,7 @@ from lagco.core.pooling import Max, Mean, Sum
 from lagco.core.spec import Attribute
 from lagco.embedding import text_encoder
 from lagco.embedding.extraction import fit_reader
-from lagco.embedding.features import NEW, SAME, TOUCHED, ViewFeatures
+from lagco.embedding.features import NEW, REWIRED, SAME, TOUCHED, ViewFeatures
 from lagco.embedding.layout import ViewLayout, table_layout
 from lagco.embedding.norms import apply_norm
 from lagco.embedding.reduction import fit_reduction
@@ -210,3 +210,44 @@ def test_any_numeric_type_is_read(kind):
     view.set_node("a", slice(1, 2), 0)
     features.sync(view)
     assert features.nodes.matrix[:, 0].tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("rows", [3, -4, np.array([0, 7])])
+def test_rows_that_are_not_there_are_refused(rows):
+    view = GraphView(3, np.zeros((2, 0)), nodes={"a": np.zeros(3)})
+    features = features_of(view, {"a": Attribute()})
+    view.touch_node("a", rows)
+    with pytest.raises(SpecError, match="was noted as changed, there are 3"):
+        features.sync(view)
+
+
+def test_a_column_of_another_length_is_refused():
+    view = GraphView(3, np.zeros((2, 0)), nodes={"a": np.zeros(3)})
+    features = features_of(view, {"a": Attribute()})
+    view.nodes["a"] = np.zeros(2)
+    view.touch_node("a")
+    with pytest.raises(SpecError, match="a has 2 rows, the view has 3"):
+        features.sync(view)
+
+
+def test_what_is_added_is_read_and_nothing_else():
+    age = np.array([1.0, 2.0, 3.0, 4.0])
+    view = GraphView(2, [[0], [1]], nodes={"age": age[:2], "rank": age[:2].copy()},
+                     edge_attributes={"length": np.array([5.0])})  # fmt: skip
+    attributes = {"age": Attribute(), "rank": Attribute(norm="min_max")}
+    features = features_of(view, attributes, {"length": Attribute()})
+    features.clear()
+    age[0] = 9.0  # not noted, so nobody looks at it
+    view.extend(
+        [[1, 3], [2, 0]],
+        num_nodes=4,
+        nodes={"age": age, "rank": np.array([1.0, 2.0, 3.0, 5.0])},
+        edge_attributes={"length": np.array([5.0, 6.0, 7.0])},
+    )
+    assert features.sync(view) == REWIRED
+    assert features.nodes.matrix.tolist() == [[1, 0], [2, 0.25], [3, 0.5], [4, 1]]
+    assert features.edges.matrix.tolist() == [[5], [6], [7]]
+    assert sorted(features.edges.changed[0, : features.edges.counts[0]]) == [1, 2]
+    view.move_edges(0, 3)
+    assert features.sync(view) == REWIRED
+    assert features.nodes.rows == 4 and features.edges.rows == 3

@@ -99,38 +99,34 @@ class TableFeatures:
         known = self._columns.get(name)
         if known is None:  # not declared: the encoder does not read it
             return True
-        if column is not known.source and not known.takes(column):
+        if column is not known.source and not known.takes(column, self.rows):
             return False
+        target = (self.store, known.start, known.group, self.dirty, self.changed, self.counts)
         if rows is None:
-            bad = sync_range(known.block, 0, self.rows, *self._target(known))
-        elif isinstance(rows, int):
-            row = rows + self.rows if rows < 0 else rows
-            bad = sync_range(known.block, row, row + 1, *self._target(known))
+            bad = sync_range(known.block, 0, self.rows, *target)
+        elif isinstance(rows, int) and 0 <= rows < self.rows:
+            bad = sync_range(known.block, rows, rows + 1, *target)
+        elif isinstance(rows, slice) and rows.step is None:
+            bad = sync_range(known.block, *rows.indices(self.rows)[:2], *target)
         else:
             ids = _row_ids(rows, self.rows)
-            bad = sync_rows(known.block[ids], ids, *self._target(known))
+            bad = sync_rows(known.block[ids], ids, *target)
         if bad >= 0:
-            raise self._not_finite(known, bad)
+            raise known.not_finite(bad)
         return True
 
     def extract(self, name: str, column: Column, touched: Sequence[Any]) -> None:
         """The same for all touched rows of an attribute that is extracted or normed."""
         known = self._columns[name]
         reader = known.reader
+        target = (self.store, known.start, known.group, self.dirty, self.changed, self.counts)
         if not reader.per_row or any(rows is None for rows in touched):
-            bad = sync_range(reader.block(column), 0, self.rows, *self._target(known))
+            bad = sync_range(reader.block(column), 0, self.rows, *target)
         else:
             ids = np.unique(np.concatenate([_row_ids(rows, self.rows) for rows in touched]))
-            bad = sync_rows(reader.rows(column, ids), ids, *self._target(known))
+            bad = sync_rows(reader.rows(column, ids), ids, *target)
         if bad >= 0:
-            raise self._not_finite(known, bad)
-
-    def _target(self, known: _Column) -> tuple[Any, ...]:
-        """Where kernels write what differs and note it."""
-        return self.store, known.start, known.group, self.dirty, self.changed, self.counts
-
-    def _not_finite(self, known: _Column, row: int) -> SpecError:
-        return SpecError(f"{known.reader.owner}: row {row} is not a finite number")
+            raise known.not_finite(bad)
 
     def clear(self) -> None:
         """Forget which rows changed."""
@@ -151,8 +147,10 @@ class _Column:
         self.block: Array = np.zeros((0, 0))
         self.source: Any = None  # a problem writes to the same array again and again
 
-    def takes(self, column: Column) -> bool:
+    def takes(self, column: Column, rows: int) -> bool:
         """Whether kernels can read the values as they are; if so, they are `block` (n, width)."""
+        if len(column) != rows:
+            raise SpecError(f"{self.reader.owner} has {len(column)} rows, the view has {rows}")
         if not (self.reader.plain and isinstance(column, np.ndarray) and column.dtype in _COMPILED):
             return False
         width = self.reader.width
@@ -160,6 +158,10 @@ class _Column:
             return False
         self.source, self.block = column, column.reshape(len(column), width)
         return True
+
+    def not_finite(self, row: int) -> SpecError:
+        """What to say about a value that is none."""
+        return SpecError(f"{self.reader.owner}: row {row} is not a finite number")
 
 
 class ViewFeatures:
@@ -276,4 +278,7 @@ def _row_ids(rows: Any, total: int) -> Array:
     if ids.dtype == np.bool_:
         return np.flatnonzero(ids)
     ids = ids.astype(np.int64)
-    return np.where(ids < 0, ids + total, ids)
+    ids = np.where(ids < 0, ids + total, ids)
+    if ids.size and (ids.min() < 0 or ids.max() >= total):
+        raise SpecError(f"row {rows} was noted as changed, there are {total}")
+    return ids
