@@ -98,7 +98,7 @@ def test_two_processes_share_a_ledger(tmp_path, smallest):
     ledger = lagco.study.Ledger(folder)
     assert ledger.equals(smallest)
     workers = {record.measured["pid"] for record in ledger.records()}
-    assert len(workers) == 2
+    assert len(workers) >= 2  # one of each; a worker may have been replaced
 
 
 def test_a_worker_that_is_killed_is_replaced(tmp_path, smallest):
