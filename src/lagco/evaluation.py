@@ -159,9 +159,7 @@ def evaluate(
     features = str(getattr(chosen, "features", features or "full"))
     # a file may serve several problems: the one asked for, or the agent's
     served: Any = getattr(chosen, "problem", None) if problem is None else problem_class(problem)
-    instances = (
-        DataSet.load(data, served and served.name) if isinstance(data, str | Path) else data
-    )
+    instances = DataSet.load(data, served and served.name) if isinstance(data, str | Path) else data
     if not len(instances):
         raise SpecError("there is no instance to evaluate on; give data=")
     if problem is not None:

@@ -1,9 +1,9 @@
 """`p-discrete`, `p-discrete-m`, `g-discrete`, `g-discrete-m`: one output for every raw action.
 
-PPO over ``Discrete(A)``, A the most raw actions of an instance to train on or to pad to. `p-*` sees padded arrays,
-`g-*` the pooled embeddings of the latent space; `-m` masks invalid actions. Without a mask an
-invalid action, or one that the instance does not have, leaves the state as it is and costs 10 /
-episode length.
+PPO over ``Discrete(A)``, A the most raw actions of an instance to train on or to pad to. `p-*` sees
+padded arrays, `g-*` the pooled embeddings of the latent space; `-m` masks invalid actions. Without
+a mask an invalid action, or one that the instance does not have, leaves the state as it is and
+costs 10 / episode length.
 """
 
 from __future__ import annotations
