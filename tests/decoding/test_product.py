@@ -206,6 +206,36 @@ def test_chains_of_dependences():
         assert np.array_equal(space.nearest(query, 10, metric).indices, expected)
 
 
+def test_no_admissible_pair_means_no_action():
+    tables = [np.ones((3, 2)), np.zeros((0, 2))]
+    depends = {1: Dependence(0, np.zeros(4, np.int64), np.zeros(0, np.int64))}
+    space = ProductSpace(tables, depends=depends)
+    assert space.size == 0 and len(space.list()) == 0
+    for metric in METRICS:
+        for valid in (None, lambda rows: np.ones(len(rows), np.bool_)):
+            with pytest.raises(NoValidAction):
+                space.nearest(np.ones(4), 1, metric, valid)
+
+
+def test_renewed_vectors_give_what_a_new_space_gives():
+    rng = np.random.default_rng(5)
+    first, second = ([rng.normal(size=(n, 2)) for n in (4, 6)] for _ in range(2))
+    rows = rng.permutation(6)
+    depends = {1: Dependence(0, np.array([0, 1, 3, 3, 6]), rows)}
+    space = ProductSpace(first, depends=depends, different=[(0, 1)])
+    kept = space.nearest(np.ones(4), 3).indices
+    fresh = ProductSpace(second, depends=depends, different=[(0, 1)])
+    for metric in METRICS:
+        query = rng.normal(size=4)
+        got, expected = (
+            space.renewed(second).nearest(query, 3, metric),
+            fresh.nearest(query, 3, metric),
+        )
+        np.testing.assert_array_equal(got.indices, expected.indices)
+        np.testing.assert_array_equal(got.scores, expected.scores)
+    np.testing.assert_array_equal(space.nearest(np.ones(4), 3).indices, kept)
+
+
 def test_exclusions_compare_ids_not_positions():
     tables = [np.eye(3), np.eye(3)[[2, 0]]]
     space = ProductSpace(tables, different=[(0, 1)], ids=[None, [2, 0]])

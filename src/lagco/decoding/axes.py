@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from lagco.decoding.metrics import Floats, Ints
 
@@ -73,19 +73,22 @@ class Layout:
             self.in_order = True
 
     @cached_property
-    def members(self) -> tuple[tuple[Ints, ...], Ints]:
-        """Per component its elements by axis element (empty where they are the same), and its axis.
+    def members(self) -> tuple[Ints, tuple[Ints, ...], NDArray[np.bool_]]:
+        """Per component its axis, its elements by axis element, and whether these differ at all.
 
-        For layouts whose axes stand in the order of their components.
+        For layouts whose axes stand in the order of their components; the elements are left out
+        where they do not differ.
         """
         none = np.empty(0, np.int64)
         found: dict[int, Ints] = {}
         axis_of = np.empty(self.columns, np.int64)
+        merged = np.zeros(self.columns, np.bool_)
         for a, axis in enumerate(self.axes):
             for position, column in enumerate(axis.columns):
                 axis_of[column] = a
+                merged[column] = axis.members is not None
                 found[column] = none if axis.members is None else axis.members[position]
-        return tuple([found[c] for c in range(self.columns)]), axis_of
+        return axis_of, tuple([found[c] for c in range(self.columns)]), merged
 
     @cached_property
     def strides(self) -> list[int]:

@@ -54,8 +54,9 @@ def _least(cost: Any, count: int) -> Any:
 def best_tuples(
     tables: Any,
     starts: Any,
-    members: Any,
     axis_of: Any,
+    members: Any,
+    merged: Any,
     query: Any,
     metric: int,
     known: Any,
@@ -65,7 +66,7 @@ def best_tuples(
 
     tables: m arrays (n_c, d_c); that of component c meets query[starts[c]:starts[c] + d_c].
     axis_of: (m,), the axis of each component, ascending; members: m int arrays, per axis element
-    the component's own, empty where that is the same.
+    the component's own; merged: (m,) bool, False where these are the same and `members` is empty.
     known: (actions,) bool, which actions count, the last axis running fastest; (0,) for all.
 
     Returns index tuples (k, m), linear parts, squared norms and costs, all (k,), and a checksum.
@@ -79,7 +80,7 @@ def best_tuples(
         part = query[starts[c] : starts[c] + tables[c].shape[1]]
         linear, norms, total = _scores(tables[c], part, metric)
         check += total
-        if members[c].shape[0]:
+        if merged[c]:
             linear, norms = linear[members[c]], norms[members[c]]
         if c > 0 and axis_of[c] == axis_of[c - 1]:
             right, right_norms = right + linear, right_norms + norms
@@ -115,7 +116,7 @@ def best_tuples(
         rest = flat[q]
         for c in range(m - 1, -1, -1):
             at = rest % sizes[axis_of[c]]
-            tuples[q, c] = members[c][at] if members[c].shape[0] else at
+            tuples[q, c] = members[c][at] if merged[c] else at
             if c > 0 and axis_of[c - 1] != axis_of[c]:
                 rest //= sizes[axis_of[c]]
     return tuples, linear, norms, found, check

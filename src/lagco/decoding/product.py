@@ -276,12 +276,12 @@ class ProductSpace:
         known: validity of all actions (n_1 · ... · n_m,), if it is there as an array.
         """
         parts, starts = self._parts(query)
-        members, axis_of = self.layout.members
+        axes = self.layout.members
         code = metrics.CODES[metric]
 
         def order(count: int) -> tuple[Batch, Floats]:
             tuples, linear, norms, cost, check = metrics.listed_kernels().best_tuples(
-                self.tables, starts, members, axis_of, parts, code, known, count
+                self.tables, starts, *axes, parts, code, known, count
             )
             if not math.isfinite(check):
                 self._score(query, 0.0, metric)  # says which component it is

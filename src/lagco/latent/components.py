@@ -251,7 +251,7 @@ class AttachedReader:
         self._watch = Watch((self._key,), edges=self._on_edges)
         self._objects = vectors
         self._vectors = _Standardised(vectors)
-        self._lists: tuple[Array, Array, Array] = (np.zeros(1, np.int64),) * 3
+        self._lists: tuple[Array, Array, Array] | None = None
         self._parents: Array | None = None
         self._table = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64))
         self.width = vectors.width
@@ -260,11 +260,13 @@ class AttachedReader:
         """See :class:`Reader`."""
         assert parent is not None
         view = state.views[self._view]
-        changed = self._watch.changed(view)
+        changed = self._watch.changed(view) or self._lists is None
         if changed:
-            self._read_lists(view)
+            self._lists = None
+            self._lists = self._read_lists(view)
         elements = parent.values
         if changed or elements is not self._parents:
+            assert self._lists is not None
             first, rows, positions = self._lists
             counts = first[elements + 1] - first[elements]
             offsets = np.zeros(len(elements) + 1, dtype=np.int64)
@@ -276,13 +278,13 @@ class AttachedReader:
         positions, rows, offsets = self._table
         return Table(positions, self._vectors.of(rows, mean, scale), offsets)
 
-    def _read_lists(self, view: GraphView) -> None:
+    def _read_lists(self, view: GraphView) -> tuple[Array, Array, Array]:
         """All lists: first slot of each element, and per slot its object and its position."""
         columns = view.edge_attributes if self._on_edges else view.nodes
         lengths, objects, positions = listed_objects(columns[self._key])
         first = np.zeros(len(lengths) + 1, dtype=np.int64)
         np.cumsum(lengths, out=first[1:])
-        self._lists = first, self._objects.rows(objects), positions
+        return first, self._objects.rows(objects), positions
 
 
 class _Standardised:

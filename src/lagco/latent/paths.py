@@ -73,6 +73,7 @@ class PathReader:
             or moved
             or any(a is not b for a, b in zip(self._known, known, strict=True))
         ):
+            self._found = None
             ends = None if wanted is None or view is None else view.edges[:, wanted]
             paths, counts = self._build(network, ends, allowed)
             self._found = paths, counts, float(counts.sum())

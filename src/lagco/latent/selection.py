@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, TypeAlias
 
-import numpy as np
 import numpy.typing as npt
 
 from lagco.core.graph import EDGE, NODE, STRUCTURE, WIRING, GraphView
@@ -60,11 +59,12 @@ class Selection:
         self._spec = spec or {}
         self._edges = edges
         self._watch = Watch(self._spec, edges=edges)
-        self._found: Array = np.zeros(0, dtype=np.int64)
+        self._found: Array | None = None
 
     def __call__(self, view: GraphView) -> Array:
         """Their numbers, ascending: int64 (k,)."""
-        if self._watch.changed(view):
+        if self._watch.changed(view) or self._found is None:
+            self._found = None  # after an error there is nothing to go by
             select = view.select_edges if self._edges else view.select_nodes
             self._found = select(self._spec)
         return self._found
