@@ -35,6 +35,8 @@ class Grid(ContinuousEnv):
                 "load": np.zeros(n, dtype=np.float32),
                 "busy": np.zeros(n, dtype=np.int8),
                 "tools": [["saw"] * (i % 3) + ["axe"] for i in range(n)],
+                "wear": np.zeros((n, 3), dtype=np.float32),
+                "fit": np.zeros((n, 3, 2), dtype=np.float32),
             },
             edge_attributes={"length": np.linspace(0, 1, len(edges)).astype(np.float32)},
             directed=directed,
@@ -70,6 +72,9 @@ class Grid(ContinuousEnv):
         n = self.view.num_nodes
         self.view.set_node("load", None, self.np_random.random(n).astype(np.float32))
         self.view.set_node("busy", None, (self.np_random.random(n) < 0.3).astype(np.int8))
+        mixed = self.view.nodes["load"][:, None] * np.arange(17, 26, dtype=np.float32) % 1.0
+        self.view.set_node("wear", None, mixed[:, :3])
+        self.view.set_node("fit", None, mixed[:, 3:].reshape(n, 3, 2))
 
     def step(self, action):
         self.steps += 1
@@ -94,6 +99,10 @@ TOOL = {
     "who": Node(graph="grid", spec={"busy": False}),
     "tool": Object(extractor="onehot", reference="who", key="tools"),
     "how": Object(choices=(-1.0, 0.0, 1.0)),
+}
+WORN_TOOL = {
+    "who": Node(graph="grid", spec={"busy": False}),
+    "tool": Object(extractor="onehot", reference="who", key="tools", attributes=["wear", "fit"]),
 }
 LINK = {
     "link": Edge(graph="grid", pooling=Concat, attributes=["length"]),
@@ -124,6 +133,7 @@ AREA = {
 ALL = {
     "pair": PAIR,
     "tool": TOOL,
+    "worn tool": WORN_TOOL,
     "link": LINK,
     "mean link": MEAN_LINK,
     "route": ROUTE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from lagco.core.pooling import Max, Mean, Min, RootSum, Sum
 from lagco.decoding import NoValidAction
+from lagco.errors import SpecError
 from lagco.latent.space import LatentSpace
 from tests.latent.conftest import encoder_for
 from tests.latent.grids import ALL, Grid
@@ -85,6 +87,31 @@ def test_summary_equals_pooling_the_list(kind):
     np.testing.assert_allclose(
         rooted, vectors.mean(axis=0) * np.sqrt(len(vectors)), rtol=0.1, atol=1e-3
     )
+
+
+def test_attributes_of_objects_belong_to_element_and_position():
+    env, view = view_of("worn tool")
+    actions = view.actions()
+    rows = actions.list()
+    raw = actions.vectors(rows) / view.layout.factor + view.layout.mean
+    wear, fit = env.view.nodes["wear"], env.view.nodes["fit"]
+    for (who, position), vector in zip(actions.parts(rows).tolist(), raw, strict=True):
+        own = [wear[who, position], *fit[who, position]]
+        np.testing.assert_allclose(vector[-3:], own, atol=1e-4)
+    before = actions.vectors(rows)
+    env.view.set_node("wear", None, wear + 1.0)
+    view.refresh()
+    moved = np.abs(view.actions().vectors(rows) - before).max(axis=0)
+    assert moved[-3] > 0.1
+    assert not moved[-2:].any()
+
+
+def test_attributes_of_objects_need_a_position():
+    wrong = {**ALL["tool"], "tool": replace(ALL["tool"]["tool"], attributes=["load"])}
+    env = Grid(wrong)
+    env.reset(seed=3)
+    with pytest.raises(SpecError, match=r"'load'.*shape \(8,\).*\(n, L\)"):
+        LatentSpace.fit(encoder_for(env), [env], states=4)
 
 
 def test_objects_count_as_often_as_they_are_listed():

@@ -47,3 +47,9 @@ def start(folder, workers=1, **changes):
 def finish(process):
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors.decode()
+
+
+def command(*arguments, cwd=None):
+    """`lagco study …`, as a user types it."""
+    listed = [sys.executable, "-m", "lagco", "study", *map(str, arguments)]
+    return subprocess.run(listed, capture_output=True, text=True, cwd=cwd)

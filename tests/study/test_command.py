@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -12,11 +10,7 @@ import lagco.study
 from lagco.errors import LagcoError, SpecError
 from lagco.study.running import noted_settings
 from lagco.study.settings import GeneralizationSettings, ScalabilitySettings
-
-
-def command(*arguments, cwd=None):
-    listed = [sys.executable, "-m", "lagco", "study", *map(str, arguments)]
-    return subprocess.run(listed, capture_output=True, text=True, cwd=cwd)
+from tests.study.small import command
 
 
 def test_status_of_what_was_started_last(smallest):

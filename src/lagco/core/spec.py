@@ -210,6 +210,9 @@ class Object(Component):
         reference: component whose chosen element carries the objects.
         key: attribute of that element that lists them; the raw value is the position in the list.
         reduce: width to which an extracted vector is reduced.
+
+    With a reference, ``attributes`` name arrays (n, L) or (n, L, w) of the view: what belongs to
+    the object at a position of an element's list, and so tells how the two go together.
     """
 
     links: ClassVar[tuple[str, ...]] = ("reference",)
@@ -226,6 +229,11 @@ class Object(Component):
             raise SpecError(
                 "Object needs either choices= (options of its own) or reference= and key= "
                 "(objects of another component's element)"
+            )
+        if self.attributes and self.reference is None:
+            raise SpecError(
+                f"Object(choices=…, attributes={list(self.attributes)}): options are the same for "
+                "all; attributes belong to objects with reference="
             )
         if self.reference is not None and self.key is None:
             raise SpecError(

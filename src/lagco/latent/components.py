@@ -20,8 +20,8 @@ from lagco.embedding.embedder import Embedder
 from lagco.embedding.layout import ViewLayout
 from lagco.embedding.reduction import Reduction, fit_reduction
 from lagco.embedding.text import embed_texts
-from lagco.errors import SpecError
-from lagco.latent.kernels import edge_vectors, node_vectors
+from lagco.errors import SpecError, suggest
+from lagco.latent.kernels import attached_values, edge_vectors, node_vectors
 from lagco.latent.selection import Selection, Watch
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -242,9 +242,16 @@ class AttachedReader:
 
     The attribute is a list of lists, or an int array (n, L) of object numbers with -1 for none. A
     row of the table is one object of one element, its value the position in that element's list.
+    Attributes of the component follow the object's vector: per element and position.
     """
 
-    def __init__(self, component: Object, parent: Component, vectors: ObjectVectors) -> None:
+    def __init__(
+        self,
+        component: Object,
+        parent: Component,
+        vectors: ObjectVectors,
+        views: Mapping[str, GraphView],
+    ) -> None:
         self._key = component.key or ""
         self._view = parent.graph or ""
         self._on_edges = isinstance(parent, Edge)
@@ -253,8 +260,11 @@ class AttachedReader:
         self._vectors = _Standardised(vectors)
         self._lists: tuple[Array, Array, Array] | None = None
         self._parents: Array | None = None
-        self._table = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(1, np.int64))
-        self.width = vectors.width
+        nothing = np.zeros(0, np.int64)
+        self._table = nothing, nothing, np.zeros(1, np.int64), nothing
+        self._attributes = tuple(component.attributes)
+        own = [_numbers_each(self._columns(views[self._view]), name) for name in self._attributes]
+        self.width = vectors.width + sum(own)
 
     def read(self, state: State, mean: Array, scale: Array, parent: Table | None) -> Table:
         """See :class:`Reader`."""
@@ -274,17 +284,44 @@ class AttachedReader:
             # slots of the chosen elements, one after the other
             slots = np.repeat(first[elements] - offsets[:-1], counts) + np.arange(offsets[-1])
             self._parents = elements
-            self._table = positions[slots], rows[slots], offsets
-        positions, rows, offsets = self._table
-        return Table(positions, self._vectors.of(rows, mean, scale), offsets)
+            owners = np.repeat(elements, counts)
+            self._table = positions[slots], rows[slots], offsets, owners
+        positions, rows, offsets, owners = self._table
+        if not self._attributes:
+            return Table(positions, self._vectors.of(rows, mean, scale), offsets)
+        start = self._objects.width
+        vectors = np.empty((len(rows), self.width), dtype=np.float32)
+        vectors[:, :start] = self._vectors.of(rows, mean, scale)
+        columns = self._columns(view)
+        for name in self._attributes:
+            column = columns[name]
+            column = column[:, :, None] if column.ndim == 2 else column
+            attached_values(column, owners, positions, start, mean, scale, vectors)
+            start += column.shape[2]
+        return Table(positions, vectors, offsets)
+
+    def _columns(self, view: GraphView) -> Mapping[str, Any]:
+        return view.edge_attributes if self._on_edges else view.nodes
 
     def _read_lists(self, view: GraphView) -> tuple[Array, Array, Array]:
         """All lists: first slot of each element, and per slot its object and its position."""
-        columns = view.edge_attributes if self._on_edges else view.nodes
-        lengths, objects, positions = listed_objects(columns[self._key])
+        lengths, objects, positions = listed_objects(self._columns(view)[self._key])
         first = np.zeros(len(lengths) + 1, dtype=np.int64)
         np.cumsum(lengths, out=first[1:])
         return first, self._objects.rows(objects), positions
+
+
+def _numbers_each(columns: Mapping[str, Any], name: str) -> int:
+    """Numbers that an attribute of attached objects adds to a vector."""
+    if name not in columns:
+        raise SpecError(f"Object(attributes=…): {suggest('attribute', name, columns)}")
+    shape = np.shape(columns[name])
+    if len(shape) not in (2, 3):
+        raise SpecError(
+            f"Object(attributes=[{name!r}]) has shape {shape}; objects of a list need (n, L) or "
+            "(n, L, w), a value or w of them per element and position"
+        )
+    return 1 if len(shape) == 2 else int(shape[2])
 
 
 class _Standardised:
@@ -300,7 +337,9 @@ class _Standardised:
         known = self._known
         if not (rows is known[0] and mean is known[1] and scale is known[2]):
             self._known = rows, mean, scale
-            self._found = ((self._objects.table[rows] - mean) * scale).astype(np.float32)
+            width = self._objects.width
+            found = (self._objects.table[rows] - mean[:width]) * scale[:width]
+            self._found = found.astype(np.float32)
         return self._found
 
 

@@ -11,6 +11,17 @@ EQUAL = np.zeros(0)
 
 
 @njit(cache=True)
+def attached_values(column, owners, positions, start, mean, factor, out):  # type: ignore[no-untyped-def]
+    """Standardised ``column[owners, positions]`` (k, w) into the columns of `out` from `start`."""
+    width = column.shape[2]
+    for i in range(owners.shape[0]):
+        for c in range(width):
+            at = start + c
+            value = np.float32(column[owners[i], positions[i], c])
+            out[i, at] = (value - mean[at]) * factor[at]
+
+
+@njit(cache=True)
 def pool_rows(rows, weights, start, out):  # type: ignore[no-untyped-def]
     """Mean, max, min and sum of `rows` (k, d) into the columns of `out` (4, ·) from `start` on.
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from lagco.core.declaration import Declaration, read_declaration
 from lagco.core.env import ContinuousEnv, draw_valid_action
+from lagco.core.graph import GraphView
 from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum, Sum
 from lagco.core.spec import Component, Edge, Node, Object, Path, SubGraph
 from lagco.decoding import Metric, Neighbours
@@ -159,7 +160,7 @@ class LatentView:
         p = space.encoder.width
         self._embedder = space.encoder.embedder()
         self._observe = ObservationMap(declared, p)
-        self._readers, path = _readers(space, declared, p)
+        self._readers, path = _readers(space, declared, views, p)
         columns: dict[str, slice] = {}
         start = 0
         for name in declared.action:
@@ -239,7 +240,7 @@ class LatentView:
 
 
 def _readers(
-    space: LatentSpace, declared: Declaration, p: int
+    space: LatentSpace, declared: Declaration, views: Mapping[str, GraphView], p: int
 ) -> tuple[dict[str, Reader], PathPart | None]:
     layouts = space.encoder.layout
     readers: dict[str, Reader] = {}
@@ -264,7 +265,7 @@ def _readers(
                 readers[name] = OptionReader(component, vectors)
             else:
                 parent = declared.action[component.reference]
-                readers[name] = AttachedReader(component, parent, vectors)
+                readers[name] = AttachedReader(component, parent, vectors, views)
         else:
             raise SpecError(f"{owner}: {type(component).__name__} is not a kind of component")
     return readers, path

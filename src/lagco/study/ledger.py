@@ -117,6 +117,8 @@ class Ledger:
 
     def folder(self, what: Task | Record) -> Path:
         """Where what a task makes is kept."""
+        if what.kind not in FOLDERS:
+            raise LagcoError(f"{what.kind} {what.name} makes nothing that is kept in a folder")
         return self.root / FOLDERS[what.kind] / file_name(what.name, what.key)
 
     def data(self, what: Task | Record) -> DataSet:

@@ -51,6 +51,8 @@ def test_masks_lists_and_counts_agree_with_validity(seed, size, steps, features)
     for row in range(env.details()["visible"]):
         of_row = values[valid[:, 1] == row]
         assert gain[row] == pytest.approx(of_row.max() if len(of_row) else 0.0, abs=1e-6)
+    promised = env._knowledge.ahead[valid[:, 1], valid[:, 2], 0]
+    np.testing.assert_allclose(promised, values, atol=1e-6)
 
 
 def test_actions_out_of_range_are_invalid():

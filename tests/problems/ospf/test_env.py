@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lagco.errors import SpecError
+from lagco.instances import References
 from lagco.problems.ospf import OSPF
 from tests.problems.ospf import episodes
 
@@ -103,3 +106,48 @@ def test_starts(instance):
 
 def test_picture(instance):
     episodes.check_picture(OSPF, instance)
+
+
+@pytest.mark.parametrize("ecmp", [True, False])
+def test_what_is_foreseen_ranks_changes_as_they_turn_out(ecmp):
+    chosen, best, middle = [], [], []
+    for seed in range(6):
+        drawn = OSPF.generate(12, seed=seed)
+        env = OSPF(replace(drawn, params={**drawn.params, "ecmp": ecmp}))
+        for _ in episodes.play(env, seed, steps=12):
+            ahead = env.get_graphs()["comm_G"].edge_attributes["ahead"]
+            assert not ahead[:, 1].any()  # nothing comes of leaving a weight alone
+            assert not ahead[:, 2, 3:].any()
+            assert not ahead[:, 0, :3].any()
+            actions = env.valid_actions()
+            actions = actions[actions[:, 1] != 1]
+            after = -env.preview(actions) / env.objective()
+            promised = ahead[actions[:, 0], actions[:, 1]][:, [0, 3]].sum(axis=1)
+            chosen.append(after[promised.argmax()])
+            best.append(after.min())
+            middle.append(np.median(after))
+    gained = (np.mean(middle) - np.mean(chosen)) / (np.mean(middle) - np.mean(best))
+    assert gained > 0.7  # of what the best single change gains
+
+
+def test_what_leaves_a_link_is_foreseen_where_nothing_else_moves():
+    # 0 reaches 3 over 1 and over 2; making 0-1 longer sends all its traffic over 2
+    drawn = OSPF.generate(6, seed=0)
+    instance = replace(
+        drawn,
+        arrays={
+            "edges": np.array([[0, 0, 1, 2], [1, 2, 3, 3]]),
+            "capacities": np.array([10.0, 20.0, 10.0, 20.0]),
+            "demands": np.array([[0], [3]]),
+            "volumes": np.array([8.0]),
+        },
+        params={**drawn.params, "nodes": 4, "ecmp": True},
+        references=References(),
+    )
+    env = OSPF(instance)
+    env.reset(seed=0)
+    ahead = env.get_graphs()["comm_G"].edge_attributes["ahead"]
+    # utilisations 0.4, 0.2, 0.4, 0.2, the largest 0.4
+    np.testing.assert_allclose(ahead[0, 2, 1:3], [1.0, 0.0], atol=1e-6)
+    np.testing.assert_allclose(ahead[1, 0, 4:6], [0.5, 1.0], atol=1e-6)
+    assert ahead[0, 2, 0] > 0 > ahead[1, 2, 0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -237,3 +239,31 @@ def test_starts(instance):
 
 def test_picture(instance):
     episodes.check_picture(Placement, instance)
+
+
+def test_stakes_are_what_a_vm_adds(instance):
+    env = Placement(instance)
+    for _ in episodes.play(env, steps=8):
+        pass
+    allocation = env.solution()
+    stakes = env.get_graphs()["graph"].nodes["stakes"]
+    worth = 1.0 / (5.0 * np.diff(env._bounds, axis=1)[:, 0])
+    data, vms = instance.arrays, len(allocation)
+    with_all = terms_directly(instance, allocation)
+    for vm in range(vms):
+        without = dict(data)
+        without["vm_demands"] = data["vm_demands"].copy()
+        without["vm_demands"][vm] = 0.0
+        alone = np.sum(allocation == allocation[vm]) == 1
+        energy = (
+            with_all["energy"]
+            - terms_directly(replace(instance, arrays=without), allocation)["energy"]
+        )
+        energy += alone * data["pm_idle"][allocation[vm]]
+        assert stakes[vm, 1] == pytest.approx(vms * energy * worth[1], rel=1e-4, abs=1e-6)
+        assert stakes[vm, 2] == pytest.approx(vms * alone * worth[2], rel=1e-4)
+    ends = stakes[:vms, 3].sum() / vms  # every pair counts at both of its ends
+    assert ends == pytest.approx(2.0 * with_all["network"] * worth[3], rel=1e-4)
+    # the risk between two VMs counts for both of them
+    near = stakes[:vms, 4].sum() / vms
+    assert near == pytest.approx(2.0 * with_all["security"] * worth[4], rel=1e-4)

@@ -18,7 +18,7 @@ class AttackGraph:
 
     Args:
         knowledge: what is known; its arrays are the node columns, cut to the visible rows.
-        names: node columns that the view carries, beside the lists ``vulns``.
+        names: node columns that the view carries, beside ``vulns`` and ``ahead``.
         vectors: (K, w), vector of each vulnerability of the catalogue.
         capacity: most edges there can be.
 
@@ -32,7 +32,7 @@ class AttackGraph:
         self._knowledge = knowledge
         self._names = names
         self._node_columns = [(name, knowledge.columns[name]) for name in names]
-        self._carried = {*names, "vulns"}
+        self._carried = {*names, "vulns", "ahead"}
         self._vectors = vectors
         self._ends = np.zeros((2, capacity), dtype=np.int64)
         self._text = np.zeros((capacity, vectors.shape[1]), dtype=np.float32)
@@ -97,6 +97,7 @@ class AttackGraph:
     def _cut(self, size: int) -> dict[str, Any]:
         columns: dict[str, Any] = {name: column[:size] for name, column in self._node_columns}
         columns["vulns"] = self._knowledge.vulns
+        columns["ahead"] = self._knowledge.ahead[:size]
         return columns
 
     def _cut_edges(self, size: int) -> dict[str, Any]:

@@ -107,5 +107,6 @@ def action_type(features: str) -> dict[str, Component]:
             reference="target",
             key="vulns",
             extractor=vulnerability_vector if full else vulnerability_text_vector,
+            attributes=["ahead"] if full else (),
         ),
     }

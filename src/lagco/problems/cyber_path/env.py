@@ -71,7 +71,9 @@ class CyberPath(Problem):
     with an executed attack, a loop for a local one; ``vulnerability`` (E, w) is the mean vector of
     those used. Nodes: ``service_text``, ``vulnerability_text`` (k, w), mean vectors of what is
     shown (w = 32 principal components in `full`, 384 in `paper`), and attributes of the
-    observation; ``vulns`` lists the known vulnerabilities. What is not shown is 0, the list empty.
+    observation; ``vulns`` lists the known vulnerabilities, ``ahead`` (k, V, 11) is for each of
+    these its expected reward over that of owning a host, and which of its outcomes would be new.
+    What is not shown is 0, the list empty.
     Action: ``MultiDiscrete([n, n, V])`` = (source, target, position in the target's list): the
     source is owned, the target visible, neither is stopped, the vulnerability is known, local ones
     need source = target, and the source holds the privilege it needs.
@@ -268,8 +270,10 @@ class CyberPath(Problem):
         self._num_valid = survey(
             known.size, known.taken, known.privilege, known.counts, known.codes,
             known.data_chance, self._network.chances["p_detection"], self._new_hosts, known.gain,
+            known.ahead,
         )  # fmt: skip
         known.touched.append(("gain", None))
+        known.touched.append(("ahead", None))
         self._graph.publish()
 
     def _expected_new_hosts(self) -> float:

@@ -140,8 +140,13 @@ def promises(actions, taken, codes, data_chance, p_detection, new_hosts):  # typ
 
 
 @njit(cache=True)
-def survey(size, taken, privilege, counts, codes, data_chance, p_detection, new_hosts, gain):  # type: ignore[no-untyped-def]
-    """Write the best promise of each row, over 20 points, to `gain`; return the valid actions."""
+def survey(size, taken, privilege, counts, codes, data_chance, p_detection, new_hosts, gain, ahead):  # type: ignore[no-untyped-def]
+    """Look at everything that could be tried; return how many actions are valid.
+
+    Writes the best promise of each row, over 20 points, to `gain` (n,), and to `ahead`
+    (n, V, 1 + outcomes) the promise of every known vulnerability and which of its outcomes have not
+    taken effect on its host.
+    """
     able = np.zeros(3, dtype=np.int64)  # usable sources with at least that privilege
     for row in range(size):
         if taken[row] & OWNING != 0 and taken[row] & DENIAL == 0:
@@ -154,15 +159,21 @@ def survey(size, taken, privilege, counts, codes, data_chance, p_detection, new_
         if taken[row] & DENIAL == 0:
             for position in range(counts[row]):
                 code = codes[row, position]
+                value = _promise(code, taken[row], data_chance[row], p_detection, new_hosts)
+                ahead[row, position, 0] = value / OWNED_POINTS
+                fresh = code & ~taken[row]
+                for outcome in range(ahead.shape[2] - 1):
+                    ahead[row, position, 1 + outcome] = fresh >> outcome & 1
                 if code >> LOCAL_BIT & 1:
                     ways = 1 if _fits(row, row, code, taken, privilege) else 0
                 else:
                     ways = able[code >> PRIVILEGE_BIT]
                 if ways > 0:
-                    value = _promise(code, taken[row], data_chance[row], p_detection, new_hosts)
                     if open_here == 0 or value > best:
                         best = value
                     open_here += ways
+        else:
+            ahead[row] = 0.0
         gain[row] = best / OWNED_POINTS
         total += open_here
     return total

@@ -26,6 +26,7 @@ from lagco.problems.cyber_path.outcomes import (
     DISCOVERY,
     EVASION,
     EXFILTRATION,
+    OUTCOMES,
     OWNING,
     PERSISTENCE,
     RECON,
@@ -57,6 +58,7 @@ class Knowledge:
         codes: int32 (n, V), their codes.
         data_chance: float64 (n,), chance that there is data: 0 or 1 once shown.
         columns: named feature arrays, n rows each.
+        ahead: float32 (n, V, 1 + outcomes), what each known vulnerability promises.
         vulns: list per visible host of its known vulnerabilities (positions in the catalogue).
         touched: columns and rows written since :meth:`clear_touched`.
     """
@@ -75,6 +77,7 @@ class Knowledge:
         self.counts = np.zeros(n, dtype=np.int32)
         self.codes = np.zeros((n, network.width), dtype=np.int32)
         self.data_chance = np.zeros(n)
+        self.ahead = np.zeros((n, network.width, 1 + len(OUTCOMES)), dtype=np.float32)
         self.columns: dict[str, Array] = {
             "visible": np.zeros(n, dtype=np.int8),
             "shown": np.zeros((n, len(GROUPS)), dtype=np.int8),
@@ -93,7 +96,7 @@ class Knowledge:
         """Back to knowing nothing."""
         self.size = self.unshown = 0
         self.host[:] = -1
-        for array in (self.taken, self.counts, self.codes, self.data_chance):
+        for array in (self.taken, self.counts, self.codes, self.data_chance, self.ahead):
             array[:] = 0
         for column in self.columns.values():
             column[:] = 0

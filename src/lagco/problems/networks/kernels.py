@@ -71,6 +71,21 @@ def relative_link_state(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def level_of(largest, utilisation, return_utilisation):  # type: ignore[no-untyped-def]
+    """Geometric mean of the largest utilisation and of the 8-norm of all of them.
+
+    The others are given over the largest one.
+    """
+    total = 0.0
+    for e in range(utilisation.shape[0]):
+        for use in (utilisation[e], return_utilisation[e]):
+            square = np.float64(use) * use
+            square *= square
+            total += square * square
+    return largest * total**0.0625
+
+
+@njit(cache=True)
 def smooth_utilisation(loads, capacities):  # type: ignore[no-untyped-def]
     """The 16-norm of all utilisations: close to the largest, and moved by the next ones too."""
     total = 0.0

@@ -14,6 +14,7 @@ from lagco.core.spec import Attribute, Edge, Function, Object
 from lagco.instances import Instance, References
 from lagco.problems.networks.kernels import (
     largest_utilisation,
+    level_of,
     plain_link_state,
     relative_link_state,
 )
@@ -31,7 +32,7 @@ from lagco.problems.networks.views import (
     traffic_attributes,
 )
 from lagco.problems.ospf.generator import draw_weighted_network
-from lagco.problems.ospf.kernels import demand_shares, preview_changes, valid_changes
+from lagco.problems.ospf.kernels import demand_shares, foresee, preview_changes, valid_changes
 from lagco.problems.ospf.routing import LARGEST, empty_routes, grouped_demands, route
 from lagco.problems.ospf.weights import (
     checked_weights,
@@ -126,6 +127,7 @@ class OSPF(Problem):
         self._demands = grouped_demands(network)
         self._scratch = scratch(network, self._high)
         self._largest = 0.0
+        self._level_before = self._level_now = 0.0
         self._load_column = np.zeros(links, dtype=np.float32)
         self._utilisation = np.zeros(links, dtype=np.float32)
         self._return_utilisation = np.zeros(links, dtype=np.float32)
@@ -134,6 +136,7 @@ class OSPF(Problem):
         self._shares = np.zeros((links, LARGEST), dtype=np.float32)
         self._peak = np.zeros(n, dtype=np.float32)
         self._hot = np.zeros(n, dtype=np.int8)
+        self._ahead = np.zeros((links, len(DELTAS), 6), dtype=np.float32)
         self._declare()
         self.action_space = gym.spaces.MultiDiscrete([links, len(DELTAS)])
 
@@ -150,12 +153,15 @@ class OSPF(Problem):
         edge_attributes = {"capacity": static_amount(full)}
         self._observation_type = network_observation(self.features)
         link = Edge(graph=COMMUNICATION, pooling=Concat)
+        delta = Object(extractor="onehot", choices=DELTAS)
         if full:
             nodes |= {"peak": self._peak, "hot": self._hot}
             edges |= {
                 "return_utilisation": self._return_utilisation,
                 "room": self._room,
                 "shares": self._shares,
+                "deltas": np.tile(np.arange(len(DELTAS)), (network.num_links, 1)),
+                "ahead": self._ahead,
             }
             share = Attribute(low=0.0, high=1.0)
             node_attributes |= {"peak": share, "hot": Attribute(type="binary")}
@@ -171,6 +177,7 @@ class OSPF(Problem):
                 "steps_left": Function(self._steps_left, graph=COMMUNICATION),
             }
             link = Edge(graph=COMMUNICATION, pooling=Concat, attributes=tuple(edge_attributes))
+            delta = Object(reference="link", key="deltas", extractor="onehot", attributes=["ahead"])
         else:
             edges["load"] = self._load_column
             amount = Attribute(norm="min_max", low=0.0)
@@ -185,7 +192,7 @@ class OSPF(Problem):
             COMMUNICATION: edge_attributes,
             TRAFFIC: {"volume": static_amount(full)},
         }
-        self._action_type = {"link": link, "delta": Object(extractor="onehot", choices=DELTAS)}
+        self._action_type = {"link": link, "delta": delta}
 
     def _level(self, view: GraphView) -> float:
         return self._largest / self._start_objective
@@ -214,6 +221,7 @@ class OSPF(Problem):
 
     def _apply(self, action: Any) -> None:
         link, change = int(action[0]), DELTAS[action[1]]
+        self._level_before = self._level_now
         if change == 0:
             return
         weights = self._weights
@@ -227,6 +235,7 @@ class OSPF(Problem):
             view.touch_edge("return_utilisation")
             view.touch_edge("room", link)
             view.touch_edge("shares")
+            view.touch_edge("ahead")
             view.touch_node("peak")
             view.touch_node("hot")
         else:
@@ -264,6 +273,19 @@ class OSPF(Problem):
                 self._hot,
             )
             demand_shares(loads, routes.shares, self._shares)
+            foresee(
+                network.first,
+                network.heads,
+                network.arcs,
+                self._weights,
+                self._ecmp,
+                self._demands,
+                network.capacities,
+                routes,
+                self._largest,
+                self._ahead,
+            )
+            self._level_now = level_of(self._largest, self._utilisation, self._return_utilisation)
             unit = (self._high - self._low) or 1
             self._weight[changed] = (weight - self._low) / unit
             self._room[changed] = (self._high - weight) / unit
@@ -280,8 +302,15 @@ class OSPF(Problem):
         return utilisation_of(self.instance, self._network, self._weights)
 
     def lesson(self, before: float, change: float) -> float:
-        """The change of the score on a logarithmic scale, so that late gains count too."""
-        return logarithmic_change(before, self._value, self._start_objective, self.instance)
+        """The change on a logarithmic scale, so that late gains count too.
+
+        With `full` features of the geometric mean of U and the 8-norm of all utilisations: relief
+        for the second fullest link is worth something before it is the fullest.
+        """
+        after = self._value
+        if self.features == "full":
+            before, after = self._level_before, self._level_now
+        return logarithmic_change(before, after, self._start_objective, self.instance)
 
     def solution(self) -> Array:
         """Weight of every link: (E,)."""

@@ -31,7 +31,7 @@ from lagco.problems.placement.kernels import (
 )
 from lagco.problems.placement.latency import Latencies
 from lagco.problems.placement.state import SLACK, allocate, empty_state, terms_of
-from lagco.problems.placement.terms import TERMS, bounds_of, normalised_terms
+from lagco.problems.placement.terms import TERMS, bounds_of, normalised_terms, worth_of_units
 from lagco.problems.placement.view_columns import LATENCY, TRAFFIC, on_edges, stacked
 
 MIGRATION_COST = 0.01
@@ -55,7 +55,11 @@ class Placement(Problem):
     (n, 4), free fractions of the PMs; ``power`` over the largest peak; ``empty`` and
     ``overloaded`` (n,), PMs without a VM and with a resource used to 90 %; ``vms`` (n,), log1p of
     the VMs on a PM; ``strangers`` (n,), log1p of the VMs of other tenants on a VM's host;
-    ``network`` (n,), a VM's mean latency to its peers by volume, over the mean link latency.
+    ``network`` (n,), a VM's mean latency to its peers by volume, over the mean link latency;
+    ``stakes`` (n, 5): the VM's part in its host's used fraction, then by how much V J would rise in
+    energy, packing, network and security if it were gone; for a PM its used fraction and by how
+    much V J would fall in energy (with one PE more), packing and, per unit of vulnerability,
+    security if a VM came.
     Objective: J, the mean of five terms, each between its bounds (of the sweeps' first pass; plain
     ones without references), 1 at the better end, 1 if it never varies: utilisation (mean over
     active PMs of the used fraction of the four resources, up), energy (over active PMs idle +
@@ -138,6 +142,8 @@ class Placement(Problem):
             np.zeros((n, 4), dtype=np.float32),
             np.zeros((2, n), dtype=np.int8),
             np.zeros((4, n), dtype=np.float32),
+            np.zeros((n, len(TERMS)), dtype=np.float32),
+            worth_of_units(self._bounds) * vms,
         )
         largest = float(max(cloud.peak.max(), cloud.idle.max())) or 1.0
         self._unit_power = 1.0 / largest if self.features == "full" else 1.0
@@ -154,7 +160,7 @@ class Placement(Problem):
         ends = np.concatenate([hosts, pairs, links + vms], axis=1).astype(np.int64)
         counts = vms, pairs.shape[1], links.shape[1]
         unit = cloud.capacities.mean(axis=0) if full else np.ones(4)
-        free, used, (empty, overloaded), (power, vm_count, strangers, network) = (
+        free, used, (empty, overloaded), (power, vm_count, strangers, network), stakes, _ = (
             self._columns_written
         )
         nodes: dict[str, Any] = {
@@ -194,6 +200,7 @@ class Placement(Problem):
                 "vms": vm_count,
                 "strangers": strangers,
                 "network": network,
+                "stakes": stakes,
             }
             share = Attribute(size=4, low=0.0, high=1.0)
             node_attributes |= {
@@ -205,6 +212,7 @@ class Placement(Problem):
                 "vms": amount,
                 "strangers": amount,
                 "network": amount,
+                "stakes": Attribute(size=len(TERMS), low=0.0),
             }
             self._observation_type |= {
                 "overloaded": Graph(poolings=[Mean], spec={"overloaded": True}),
@@ -212,8 +220,8 @@ class Placement(Problem):
                 "terms": Function(self._normalised_terms, size=len(TERMS)),
                 "steps_left": Function(self._steps_left),
             }
-            vm_attributes = ["demand", "risk", "strangers", "network"]
-            pm_attributes = ["free", "risk", "power", "empty"]
+            vm_attributes = ["demand", "risk", "strangers", "network", "stakes"]
+            pm_attributes = ["free", "risk", "power", "empty", "stakes"]
             vm = Node(spec={"is_pm": False}, attributes=vm_attributes)
             pm = Node(spec={"is_pm": True}, attributes=pm_attributes)
         else:

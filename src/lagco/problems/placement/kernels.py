@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from lagco.problems.placement.cloud import PE
 from lagco.problems.placement.state import fits, move_vm, terms_after, terms_of, used_fraction
 from lagco.problems.placement.terms import mean_of_terms
 
@@ -92,9 +93,10 @@ def write_pm(p, cloud, state, unit_power, columns):  # type: ignore[no-untyped-d
     """Columns of a PM (and of the VMs on it) from the state.
 
     columns: free and used fractions (n, 4), flags (2, n) of empty and overloaded PMs, amounts
-    (4, n): power, VMs on a PM, strangers around a VM, its mean latency.
+    (4, n): power, VMs on a PM, strangers around a VM, its mean latency; stakes (n, 5) and the part
+    of J that a unit of each term is worth (5,).
     """
-    free, used, flags, amounts = columns
+    free, used, flags, amounts, stakes, worth = columns
     node = cloud.demands.shape[0] + p
     fullest = 0.0
     for r in range(4):
@@ -106,22 +108,44 @@ def write_pm(p, cloud, state, unit_power, columns):  # type: ignore[no-untyped-d
     flags[1, node] = 1 if fullest >= OVERLOADED else 0
     amounts[0, node] = state.parts[p, 1] * unit_power
     amounts[1, node] = np.log1p(state.vm_count[p])
+    span = cloud.peak[p] - cloud.idle[p]
+    exposed = 0.0
     v = state.head[p]
     while v >= 0:
-        found = 0
+        found, near = 0, 0.0
         w = state.head[p]
         while w >= 0:
             if cloud.tenants[w] != cloud.tenants[v]:
                 found += 1
+                near += cloud.vulnerability[v] + cloud.vulnerability[w]
             w = state.after[w]
         amounts[2, v] = np.log1p(found)
+        part = 0.0
+        for r in range(4):
+            part += used_fraction(cloud.demands[v, r], cloud.capacities[p, r])
+        last = 1.0 if state.vm_count[p] == 1 else 0.0
+        share = used_fraction(cloud.demands[v, PE], cloud.capacities[p, PE])
+        stakes[v, 0] = part / 4.0
+        stakes[v, 1] = (share * span + last * cloud.idle[p]) * worth[1]
+        stakes[v, 2] = last * worth[2]
+        stakes[v, 4] = near * cloud.escape[p] * worth[4]
+        exposed += cloud.vulnerability[v]
         v = state.after[v]
+    first = 1.0 if state.vm_count[p] == 0 else 0.0
+    stakes[node, 0] = state.parts[p, 0]
+    stakes[node, 1] = (
+        used_fraction(1.0, cloud.capacities[p, PE]) * span + first * cloud.idle[p]
+    ) * worth[1]
+    stakes[node, 2] = first * worth[2]
+    stakes[node, 4] = exposed * cloud.escape[p] * worth[4]
 
 
 @njit(cache=True)
-def write_cost(v, state, unit_cost, columns):  # type: ignore[no-untyped-def]
-    """Mean latency to the peers of a VM, by volume and over the mean link latency."""
-    columns[3][3, v] = max(0.0, state.cost[v] * unit_cost[v])
+def write_cost(v, cloud, state, unit_cost, columns):  # type: ignore[no-untyped-def]
+    """Mean latency to the peers of a VM, by volume and over the mean link latency; its stake."""
+    cost = max(0.0, state.cost[v])
+    columns[3][3, v] = cost * unit_cost[v]
+    columns[4][v, 3] = cost * cloud.tenant_share * columns[5][3]
 
 
 @njit(cache=True)
@@ -130,7 +154,7 @@ def write_all(cloud, state, unit_power, unit_cost, columns):  # type: ignore[no-
     for p in range(cloud.capacities.shape[0]):
         write_pm(p, cloud, state, unit_power, columns)
     for v in range(cloud.demands.shape[0]):
-        write_cost(v, state, unit_cost, columns)
+        write_cost(v, cloud, state, unit_cost, columns)
 
 
 @njit(cache=True)
@@ -140,7 +164,7 @@ def step_vm(v, p, cloud, state, row_from, row_to, bounds, unit_power, unit_cost,
     move_vm(v, p, cloud, state, row_from, row_to)
     write_pm(source, cloud, state, unit_power, columns)
     write_pm(p, cloud, state, unit_power, columns)
-    write_cost(v, state, unit_cost, columns)
+    write_cost(v, cloud, state, unit_cost, columns)
     for k in range(cloud.first[v], cloud.first[v + 1]):
-        write_cost(cloud.peers[k], state, unit_cost, columns)
+        write_cost(cloud.peers[k], cloud, state, unit_cost, columns)
     return present_mean(cloud, state, bounds)

@@ -37,6 +37,12 @@ def normalised_terms(terms: Array, bounds: Array) -> Array:
     return np.where(high > low, better / width, 1.0)
 
 
+def worth_of_units(bounds: Array) -> Array:
+    """By how much a unit of each term moves J: (5,), 0 for one that never varies."""
+    span = bounds[:, 1] - bounds[:, 0]
+    return np.divide(1.0 / len(TERMS), span, out=np.zeros(len(TERMS)), where=span > 0)
+
+
 def bounds_of(instance: Instance, cloud: Cloud, latencies: Latencies) -> Array:
     """The sweeps' bounds of the terms (5, 2); plain ones for an instance without sweeps."""
     sweeps = instance.references.sweeps

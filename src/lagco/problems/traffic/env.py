@@ -16,6 +16,7 @@ from lagco.core.spec import Attribute, Edge, Function, Path
 from lagco.instances import Instance, References
 from lagco.problems.networks.kernels import (
     largest_utilisation,
+    level_of,
     plain_link_state,
     relative_link_state,
 )
@@ -143,6 +144,7 @@ class Traffic(Problem):
         self._used = np.full((demands, positions - 1), -1, dtype=np.int64)
         self._loads = np.zeros(2 * links)
         self._largest = 0.0
+        self._level_before = self._level_now = 0.0
         self._witness = 0  # a demand that had a valid path when we last looked
         self._stream = random_stream(0)
         self._scratch = np.empty(1 + positions, dtype=np.int64)
@@ -237,6 +239,7 @@ class Traffic(Problem):
 
     def _apply(self, action: Any) -> None:
         row = np.asarray(action, dtype=np.int64)
+        self._level_before = self._level_now
         use_path(int(row[0]), row[1:], *self._graph, *self._ends, self._paths, self._used)
         self._write_state()
         view = self._communication
@@ -268,6 +271,7 @@ class Traffic(Problem):
                 self._peak,
                 self._hot,
             )
+            self._level_now = level_of(self._largest, self._utilisation, self._return_utilisation)
             demand_state(
                 self._used,
                 network.volumes,
@@ -291,8 +295,15 @@ class Traffic(Problem):
         return self.evaluate_solution(self.instance, self._paths)
 
     def lesson(self, before: float, change: float) -> float:
-        """The change of the score on a logarithmic scale, so that late gains count too."""
-        return logarithmic_change(before, self._value, self._start_objective, self.instance)
+        """The change on a logarithmic scale, so that late gains count too.
+
+        With `full` features of the geometric mean of U and the 8-norm of all utilisations: relief
+        for the second fullest link is worth something before it is the fullest.
+        """
+        after = self._value
+        if self.features == "full":
+            before, after = self._level_before, self._level_now
+        return logarithmic_change(before, after, self._start_objective, self.instance)
 
     def solution(self) -> Array:
         """Path of every demand as node ids padded with n: (D, T)."""

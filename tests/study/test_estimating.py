@@ -1,0 +1,55 @@
+"""What a study will take, before it is begun."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from lagco.study import Ledger
+from lagco.study.estimating import _added_up
+from lagco.study.settings import GeneralizationSettings
+from lagco.study.task import Task
+from tests.study.small import command
+
+
+def test_rates_add_up(tmp_path):
+    ledger = Ledger(tmp_path)
+    for problem in ("tsp", "ospf"):
+        spec = {"problem": problem, "code": {}}
+        ledger.write(Task("data", problem, {**spec, "n": 4}), {}, {"seconds": 8.0})
+        ledger.write(Task("encoder", problem, spec), {}, {"seconds": 10.0})
+        for method, rate in (("projection", 1000.0), ("iterative", 100.0)):
+            measured = {
+                "steps_per_s": rate,
+                "decisions_per_s": 500.0,
+                "episode_steps": 50.0,
+                "space_s": 2.0,
+            }
+            timed = Task("throughput", method, {**spec, "method": method, "features": "full"})
+            ledger.write(timed, {}, measured)
+    settings = GeneralizationSettings.of(
+        problems=("tsp", "ospf"), methods=("projection", "iterative")
+    )
+    found = _added_up(settings, ledger)
+    assert found.runs == 2 * 2 * 20
+    assert found.seconds["data"] == pytest.approx(2 * 101 * 2.0)
+    assert found.seconds["encoders"] == pytest.approx(2 * 20 * 10.0)
+    test_s = 101 * 5 * 50 / 500
+    assert found.seconds["projection"] == pytest.approx(40 * (2 + 100 + test_s))
+    assert found.seconds["iterative"] == pytest.approx(40 * (2 + 1000 + test_s))
+    alone = found.hours(2) - found.hours(2, without="iterative")
+    assert alone == pytest.approx(found.seconds["iterative"] / 7200)
+
+
+@pytest.mark.slow
+def test_dry_run_measures_and_prints(tmp_path):
+    options = ("--problems", "tsp", "--methods", "projection,iterative", "--workers", 1)
+    result = command(
+        "generalization", "--out", tmp_path / "x", "--preset", "tiny", "--dry-run", *options
+    )
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"run\s+│\s+4", result.stdout)
+    assert re.search(r"whole study on 1 workers: \d+\.\d hours", result.stdout)
+    assert re.search(r"without iterative: \d+\.\d hours", result.stdout)
+    assert not (tmp_path / "x").exists()  # nothing is left behind
