@@ -74,6 +74,8 @@ def run(problem: str, method: str, features: str, seed: int, steps: int, out: Pa
         "seconds": agent.description["training"]["seconds"],
         **measure(lagco.evaluate(agent, test)),
     }
+    if method in ("projection", "soft-projection"):
+        result["preview"] = measure(lagco.evaluate(agent, test, decoder="preview"))
     write_atomically(folder / "result.json", readable_json(result))
     print(json.dumps(result), flush=True)
 
@@ -85,6 +87,10 @@ def table(out: Path, problems: list[str]) -> None:
         for path in sorted((out / problem).glob("*/result.json")):
             found = json.loads(path.read_text())
             rows.setdefault((found["method"], found["features"]), []).append(found)
+            if "preview" in found:
+                with_preview = found["preview"] | {"seconds": found["seconds"]}
+                name = f"{found['method']}, preview of 10"
+                rows.setdefault((name, found["features"]), []).append(with_preview)
         _, test = data_of(problem, out)
         for policy in ("random", "greedy"):
             rows[policy, "-"] = [measure(lagco.evaluate(policy, test)) | {"seconds": 0.0}]

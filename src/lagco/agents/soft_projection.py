@@ -31,7 +31,7 @@ from lagco.agents.projection import LatentVecEnv, ProjectionActor, ProjectionMet
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
-from lagco.decoding import ProductSpace
+from lagco.decoding import Neighbours, ProductSpace
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentSpace, LatentView
@@ -329,9 +329,15 @@ class SoftProjectionActor(ProjectionActor):
 
     def decide(self, proto: Array, rng: np.random.Generator, explore: bool) -> Any:
         """See :class:`~lagco.agents.projection.ProjectionActor`."""
-        if not explore or self._decoder.spelling != "nearest":
+        decoder = self._decoder
+        if not explore or decoder.spelling == "sampled":  # which explores on its own
             return super().decide(proto, rng, False)
         candidates = find_candidates(self.view, proto)
         logits = candidates.logits(proto) / self._temperature
-        row = candidates.rows[[int(np.argmax(logits + rng.gumbel(size=len(logits))))]]
+        # the largest of these are draws from the softmax, without replacement
+        perturbed = logits + rng.gumbel(size=len(logits))
+        k = 1 if decoder.spelling == "nearest" else decoder.k
+        best = np.argsort(-perturbed, kind="stable")[:k]
+        drawn = Neighbours(candidates.rows[best], perturbed[best])
+        row = decoder.pick(self.view, drawn, rng, self._observation)
         return plain_action(self.view.raw(row)[0])

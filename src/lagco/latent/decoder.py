@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lagco.core.env import ContinuousEnv
-from lagco.decoding import Metric, Strategy, make_strategy
+from lagco.decoding import Metric, Neighbours, Strategy, make_strategy
 from lagco.errors import SpecError
 from lagco.latent.space import LatentView
 
@@ -74,6 +74,16 @@ class Decoder:
             NoValidAction: nothing is valid.
         """
         found = view.nearest(proto, self._strategy.k, self.metric)
+        return self.pick(view, found, rng, observation)
+
+    def pick(
+        self,
+        view: LatentView,
+        found: Neighbours,
+        rng: np.random.Generator,
+        observation: Array | None = None,
+    ) -> Array:
+        """Search row (1, m) of the one chosen among actions that were found, best first."""
         if len(found.scores) == 1:
             return found.indices
         context = DecodingContext(view.env, view, observation)

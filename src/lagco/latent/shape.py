@@ -87,7 +87,8 @@ class ActionShape:
             offsets = self._offsets[child]
             assert offsets is not None
             count = np.diff(offsets).astype(np.float64)
-            weights[parent] = weights.get(parent, 1.0) * count
+            if parent in weights or np.any(count != count[:1]):
+                weights[parent] = weights.get(parent, 1.0) * count
         for a, b in self._different.items():
             first, second = self._values[a], self._values[b]
             common_a = np.isin(first, second)
