@@ -60,6 +60,7 @@ def run(problem: str, method: str, features: str, seed: int, steps: int, out: Pa
         train,
         folder,
         encoder=encoder,
+        pad_to=test,
         method=method,
         features=features,
         seed=seed,

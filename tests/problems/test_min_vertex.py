@@ -88,3 +88,22 @@ def test_bad_instances_are_named(edges, message):
 def test_not_a_cover():
     with pytest.raises(InstanceError, match="the edge 2-3 has no chosen end"):
         MinVertex.evaluate_solution(graph(4, [[0, 1], [1, 2], [2, 3]]), [1])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_leaves_are_neighbours_with_no_other_uncovered_edge(seed):
+    env = MinVertex(MinVertex.generate(14, seed=seed))
+    env.reset(seed=seed)
+    rng = np.random.default_rng(seed)
+    ended = False
+    while not ended:
+        *_, ended, _, _ = env.step(env.sample_valid_action(rng))
+        view = env.get_graphs()["graph"]
+        chosen = view.nodes["selected"] == 1
+        bare = [(u, v) for u, v in view.edges.T.tolist() if not (chosen[u] or chosen[v])]
+        degree = np.bincount(np.array(bare, dtype=np.int64).ravel(), minlength=env.instance.size)
+        leaves = np.zeros(env.instance.size)
+        for u, v in bare:
+            leaves[u] += degree[v] == 1
+            leaves[v] += degree[u] == 1
+        np.testing.assert_allclose(view.nodes["leaves"], np.log1p(leaves), rtol=1e-6)

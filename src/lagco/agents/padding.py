@@ -112,10 +112,14 @@ class Widths:
 
     def _check(self, env: ContinuousEnv, what: str, size: int, width: int) -> None:
         if size > width:
-            raise TooLarge(
-                f"{_name_of(env)} has {size} {what}, the agent was padded for {width}; train it on "
-                "instances as large as this one, or use a method that does not pad"
-            )
+            raise TooLarge(_refusal(env, size, what, width))
+
+
+def _refusal(env: ContinuousEnv, size: int, what: str, width: int) -> str:
+    return (
+        f"{_name_of(env)} has {size} {what}, the agent was padded for {width}; train it on "
+        "instances as large as this one, or use a method that does not pad"
+    )
 
 
 def _needed(env: ContinuousEnv) -> tuple[dict[str, tuple[int, int]], dict[str, int]]:
@@ -413,6 +417,9 @@ class PaddedActions:
         self._listing: Array | None = self._env.all_actions() if self._lists else None
         self._shape = () if self._lists else _shape(space)
         self._count = self._env.num_actions if self._listing is None else len(self._listing)
+        if self._count > self.width:
+            self._space = None  # it is refused as often as it is looked at
+            raise TooLarge(_refusal(self._env, self._count, "raw actions", self.width))
         if isinstance(space, gym.spaces.MultiDiscrete):
             self._outside: Any = space.start + space.nvec
         elif isinstance(space, gym.spaces.Discrete):

@@ -16,7 +16,7 @@ from lagco.instances import Instance, References
 from lagco.problems.adjacency import adjacency, edges_of
 from lagco.problems.features import graph_observation
 from lagco.problems.min_vertex.generator import draw_graph
-from lagco.problems.min_vertex.kernels import select_node
+from lagco.problems.min_vertex.kernels import count_leaves, select_node
 
 
 class MinVertex(Problem):
@@ -26,7 +26,8 @@ class MinVertex(Problem):
     View ``graph``: the graph itself.
     Action: ``Discrete(n)``, a node that is not selected.
     Observation: ``selected`` (n,) and ``covered`` (E,); with `full` features also ``uncovered``
-    (n,), log1p of the number of uncovered edges at the node.
+    (n,), log1p of the number of uncovered edges at the node, and ``leaves`` (n,), log1p of the
+    number of its neighbours whose only uncovered edge leads to it.
     Objective: selected nodes + n x share of uncovered edges, so that it is the size of the cover
     once there is one and n at the start. Reward: its decrease over (n - best), which is
     (n x newly covered / edges - 1) / (n - best). Score: (n - size) / (n - best), 0 unless covered.
@@ -83,6 +84,9 @@ class MinVertex(Problem):
         self._covered = np.zeros(self._num_edges, dtype=np.int8)
         self._bare = np.zeros(n, dtype=np.int64)  # uncovered edges per node
         self._uncovered = np.zeros(n, dtype=np.float32)
+        self._leaves = np.zeros(n, dtype=np.int64)
+        self._single = np.zeros(n, dtype=np.float32)  # log1p of these
+        self._changed = np.zeros(2 * n + 1, dtype=np.int64)  # scratch
         nodes: dict[str, Any] = {"selected": self._selected}
         binary = Attribute(type="binary")
         self._node_attributes = {"selected": binary}
@@ -90,10 +94,12 @@ class MinVertex(Problem):
         self._observation_type = graph_observation(self.features, "graph")
         self._action_type = {"node": Node(spec={"selected": False})}
         if self.features == "full":
-            nodes["uncovered"] = self._uncovered
-            self._node_attributes = {"selected": binary, "uncovered": Attribute(low=0.0)}
+            amount = Attribute(low=0.0)
+            nodes |= {"uncovered": self._uncovered, "leaves": self._single}
+            self._node_attributes = {"selected": binary, "uncovered": amount, "leaves": amount}
             self._observation_type |= {"selected": Graph(poolings=[Mean], spec={"selected": True})}
-            self._action_type = {"node": Node(spec={"selected": False}, attributes=["uncovered"])}
+            known = ["uncovered", "leaves"]
+            self._action_type = {"node": Node(spec={"selected": False}, attributes=known)}
         self._view = GraphView(n, edges, nodes=nodes, edge_attributes={"covered": self._covered})
         self.action_space = gym.spaces.Discrete(n)
 
@@ -111,6 +117,8 @@ class MinVertex(Problem):
         self._covered[:] = 0
         self._bare[:] = self._degree
         self._uncovered[:] = np.log1p(self._degree)
+        first, neighbours, _ = self._adjacency
+        count_leaves(first, neighbours, self._bare, self._leaves, self._single)
         self._size = 0
         self._left = self._num_edges
         for node in chosen.tolist():
@@ -118,9 +126,18 @@ class MinVertex(Problem):
 
     def _apply(self, action: Any) -> None:
         node = int(action)
-        self._left -= select_node(
-            *self._adjacency, node, self._selected, self._covered, self._bare, self._uncovered
+        newly, changed = select_node(
+            *self._adjacency,
+            node,
+            self._selected,
+            self._covered,
+            self._bare,
+            self._uncovered,
+            self._leaves,
+            self._single,
+            self._changed,
         )
+        self._left -= newly
         self._size += 1
         first, neighbours, edge_ids = self._adjacency
         around = slice(first[node], first[node + 1])
@@ -130,6 +147,7 @@ class MinVertex(Problem):
         if self.features == "full":
             view.touch_node("uncovered", neighbours[around])
             view.touch_node("uncovered", node)
+            view.touch_node("leaves", self._changed[:changed].copy())
 
     def objective(self) -> float:
         """Selected nodes + n x share of uncovered edges."""

@@ -9,19 +9,49 @@ from numba import njit
 
 @njit(cache=True)
 def select_node(  # type: ignore[no-untyped-def]
-    first, neighbours, edge_ids, node, selected, covered, bare, uncovered
+    first, neighbours, edge_ids, node, selected, covered, bare, uncovered, leaves, single, changed
 ):
-    """Select `node`, cover its edges; return how many were not covered before."""
+    """Select `node`, cover its edges; return how many were not covered before, and how many nodes
+    got another number of leaves: those in front of `changed`.
+
+    bare: uncovered edges per node; leaves: neighbours over an uncovered edge that have no other
+    one; uncovered and single: log1p of these.
+    """
     selected[node] = 1
-    newly = 0
+    newly = count = 0
     for k in range(first[node], first[node + 1]):
         edge = edge_ids[k]
-        if not covered[edge]:
-            covered[edge] = 1
-            newly += 1
-            other = neighbours[k]
-            bare[other] -= 1
-            uncovered[other] = math.log1p(bare[other])
-    bare[node] = 0
-    uncovered[node] = 0.0
-    return newly
+        if covered[edge]:
+            continue
+        covered[edge] = 1
+        newly += 1
+        other = neighbours[k]
+        if bare[node] == 1:  # a leaf itself
+            leaves[other] -= 1
+            single[other] = math.log1p(leaves[other])
+            changed[count] = other
+            count += 1
+        bare[other] -= 1
+        uncovered[other] = math.log1p(bare[other])
+        if bare[other] == 1:
+            for j in range(first[other], first[other + 1]):
+                last = neighbours[j]
+                if not covered[edge_ids[j]] and last != node:
+                    leaves[last] += 1
+                    single[last] = math.log1p(leaves[last])
+                    changed[count] = last
+                    count += 1
+    bare[node] = leaves[node] = 0
+    uncovered[node] = single[node] = 0.0
+    changed[count] = node
+    return newly, count + 1
+
+
+@njit(cache=True)
+def count_leaves(first, neighbours, bare, leaves, single):  # type: ignore[no-untyped-def]
+    """Leaves of every node while no edge is covered."""
+    for v in range(bare.shape[0]):
+        leaves[v] = 0
+        for k in range(first[v], first[v + 1]):
+            leaves[v] += bare[neighbours[k]] == 1
+        single[v] = math.log1p(leaves[v])
