@@ -2,7 +2,9 @@
 
     python benchmarks/learning.py --out runs/learning [--problems tsp] [--methods projection]
     python benchmarks/learning.py --out runs/learning --table
+    python benchmarks/learning.py --out runs/learning --problems tsp --sizes 20,50,100
 
+The last one tests what was trained on 12 fresh instances of each size.
 Runs that are there already are not repeated, so the command can be stopped and given again; several
 processes may share a folder if they train different methods. Instances are of the paper's ranges.
 """
@@ -113,6 +115,26 @@ def table(out: Path, problems: list[str]) -> None:
             print(f"| {method} | {features} | {len(found)} | {joined} | {seconds:.0f} |")
 
 
+def table_by_size(problem: str, methods: list[str], sizes: list[int], out: Path) -> None:
+    """Print the gap to the solver on fresh instances of each size, means over seeds."""
+    print(f"\n{problem}, gap of the best of 5 (of the first)\n")
+    print(f"| policy | {' | '.join(map(str, sizes))} |")
+    print(f"| --- |{' --- |' * len(sizes)}")
+    tests = [
+        lagco.generate(problem, 12, seed=7000 + n, sizes=n, out=out / problem / f"test-{n}")
+        for n in sizes
+    ]
+    for method in ["random", "greedy", *methods]:
+        bundles: list[Any] = sorted((out / problem).glob(f"{method}-full-*/agent.json"))
+        policies = [method] if method in ("random", "greedy") else [b.parent for b in bundles]
+        cells = []
+        for test in tests:
+            found = [measure(lagco.evaluate(policy, test)) for policy in policies]
+            best, first = (np.mean([f[f"gap/{kind}"] for f in found]) for kind in ("best", "first"))
+            cells.append(f"{best:.1f} ({first:.1f})")
+        print(f"| {method} | {' | '.join(cells)} |", flush=True)
+
+
 def main() -> None:
     """Train what is missing, then print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -122,12 +144,19 @@ def main() -> None:
     parser.add_argument("--features", default="full")
     parser.add_argument("--steps", type=int, default=STEPS)
     parser.add_argument("--table", action="store_true", help="only print the tables")
+    parser.add_argument("--sizes", help="only test what was trained, on instances of these sizes")
     arguments = parser.parse_args()
-    problems = arguments.problems.split(",")
+    problems, methods = arguments.problems.split(","), arguments.methods.split(",")
+    if arguments.sizes:
+        for problem in problems:
+            table_by_size(
+                problem, methods, [int(n) for n in arguments.sizes.split(",")], arguments.out
+            )
+        return
     if not arguments.table:
         for seed in SEEDS:
             for problem in problems:
-                for method in arguments.methods.split(","):
+                for method in methods:
                     run(problem, method, arguments.features, seed, arguments.steps, arguments.out)
     table(arguments.out, problems)
 

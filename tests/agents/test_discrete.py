@@ -146,9 +146,12 @@ def test_larger_instance_is_refused_by_name(method):
     small, large = (problem_class("tsp")(instance("tsp", size, size)) for size in (10, 12))
     for problem in (small, large):
         problem.reset(seed=0)
-    make_actor(method, small, weights, facts)
+    actor = make_actor(method, small, weights, facts)
     with pytest.raises(TooLarge, match=r"tsp-42-0012.*12.*10"):
         make_actor(method, large, weights, facts)
+    small.reset(seed=0, options={"instance": large.instance})
+    with pytest.raises(TooLarge, match=r"12.*10"):
+        actor.act(np.random.default_rng(0), explore=False)
     assert issubclass(TooLarge, LagcoError)
 
 

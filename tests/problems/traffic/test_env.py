@@ -222,3 +222,28 @@ def test_starts(instance):
 
 def test_picture(instance):
     episodes.check_picture(Traffic, instance)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_gain_is_the_saving_on_the_cheapest_path(seed):
+    env = Traffic(Traffic.generate(8, seed=seed))
+    for _ in episodes.play(env, seed, steps=6):
+        pass
+    use = env.loads.ravel() / np.repeat(env.instance.array("capacities"), 2)
+    marginal = use**7 / np.repeat(env.instance.array("capacities"), 2)
+    arcs = {}
+    for e, (u, v) in enumerate(env.instance.array("edges").T.tolist()):
+        arcs[u, v], arcs[v, u] = 2 * e, 2 * e + 1
+    n = env.instance.params["nodes"]
+
+    def cost(path):
+        nodes = [v for v in path if v < n]
+        return sum(marginal[arcs[pair]] for pair in pairwise(nodes))
+
+    every = env.all_actions()
+    gain = env.get_graphs()["traffic_G"].edge_attributes["gain"]
+    for demand, path in enumerate(env.solution().tolist()):
+        cheapest = min(cost(row[1:].tolist()) for row in every[every[:, 0] == demand])
+        volume = env.instance.array("volumes")[demand]
+        saved = volume * (cost(path) - cheapest) / (use**8).sum()
+        assert gain[demand] == pytest.approx(np.tanh(saved), rel=1e-4, abs=1e-6)

@@ -71,6 +71,23 @@ def relative_link_state(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def marginal_costs(loads, capacities, largest, marginal):  # type: ignore[no-untyped-def]
+    """What a unit more on each arc (2 E,) adds to the sum of the 8th powers of utilisations over
+    the largest one, over 8; return that sum.
+    """
+    unit = 1.0 / largest if largest > 0.0 else 0.0
+    total = 0.0
+    for arc in range(loads.shape[0]):
+        scale = unit / capacities[arc >> 1]
+        use = loads[arc] * scale
+        power = use * use
+        power = power * power * power * use
+        marginal[arc] = power * scale
+        total += power * use
+    return total
+
+
+@njit(cache=True)
 def level_of(largest, utilisation, return_utilisation):  # type: ignore[no-untyped-def]
     """Geometric mean of the largest utilisation and of the 8-norm of all of them.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from lagco.problems.networks.kernels import largest_utilisation
+from lagco.problems.networks.kernels import largest_utilisation, marginal_costs
 from lagco.problems.ospf.routing import aggregate_loads, clear, is_affected, settle, steps_along
 
 
@@ -37,14 +37,7 @@ def foresee(first, heads, arcs, weights, ecmp, demands, capacities, routes, larg
     unit = 1.0 / largest if largest > 0.0 else 0.0
     steps = steps_along(arcs, weights)
     marginal = np.empty(2 * links)
-    total = 0.0
-    for arc in range(2 * links):
-        capacity = capacities[arc >> 1]
-        use = loads[arc] * unit / capacity
-        power = use * use
-        power = power * power * power * use
-        marginal[arc] = power * unit / capacity
-        total += power * use
+    total = marginal_costs(loads, capacities, largest, marginal)
     norm = 1.0 / total if total > 0.0 else 0.0
     leaving, coming = np.zeros(2 * links), np.zeros(2 * links)
     saved, spent = np.zeros(2 * links), np.zeros(2 * links)

@@ -38,6 +38,7 @@ from lagco.problems.traffic.generator import draw_routed_network
 from lagco.problems.traffic.kernels import (
     add_loads,
     are_valid,
+    demand_gains,
     demand_state,
     draw_action,
     preview_paths,
@@ -72,8 +73,9 @@ class Traffic(Problem):
     (E,), of the busier and the other direction over the largest of all; ``comm_G.peak`` (n,),
     utilisation of the node's busiest link over the largest, and ``comm_G.hot`` (n,), whether that
     is at least 0.9; per demand ``traffic_G.utilisation``, of the fullest link on its present path
-    over the largest, ``traffic_G.share``, its share in the load there, and ``traffic_G.hops``,
-    the length of its path over the most it may have (D,).
+    over the largest, ``traffic_G.share``, its share in the load there, ``traffic_G.hops``, the
+    length of its path over the most it may have, and ``traffic_G.gain``, by which share the 8-norm
+    of all utilisations would fall on the demand's cheapest path, to first order (D,).
     Objective: U, the largest utilisation of any link in any direction. Reward: decrease of U over
     (U_start - U_best). Score: (U_start - U) / (U_start - U_best). There is no "do nothing", so the
     best state of an episode matters beside the last one.
@@ -158,6 +160,7 @@ class Traffic(Problem):
         self._path_utilisation = np.zeros(demands, dtype=np.float32)
         self._share = np.zeros(demands, dtype=np.float32)
         self._hops = np.zeros(demands, dtype=np.float32)
+        self._gain = np.zeros(demands, dtype=np.float32)
         self._declare()
         self.action_space = gym.spaces.MultiDiscrete([demands, *[n + 1] * positions])
 
@@ -182,11 +185,12 @@ class Traffic(Problem):
                 "utilisation": self._path_utilisation,
                 "share": self._share,
                 "hops": self._hops,
+                "gain": self._gain,
             }
             share = Attribute(low=0.0, high=1.0)
             node_attributes |= {"peak": share, "hot": Attribute(type="binary")}
             link_attributes |= {"utilisation": share, "return_utilisation": share}
-            demand_attributes |= {"utilisation": share, "share": share, "hops": share}
+            demand_attributes |= dict.fromkeys(("utilisation", "share", "hops", "gain"), share)
             self._observation_type |= {
                 "level": Function(self._level, graph=COMMUNICATION),
                 "steps_left": Function(self._steps_left, graph=COMMUNICATION),
@@ -251,6 +255,7 @@ class Traffic(Problem):
             traffic = self._traffic
             traffic.touch_edge("utilisation")
             traffic.touch_edge("share")
+            traffic.touch_edge("gain")
             traffic.touch_edge("hops", int(row[0]))
         else:
             view.touch_edge("load")
@@ -282,6 +287,15 @@ class Traffic(Problem):
                 self._path_utilisation,
                 self._share,
                 self._hops,
+            )
+            demand_gains(
+                *self._graph[1:],
+                *self._ends,
+                *self._amounts,
+                self._used,
+                loads,
+                self._largest,
+                self._gain,
             )
         else:
             plain_link_state(loads, network.capacities, self._load_column, self._utilisation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from lagco.problems.networks.kernels import largest_utilisation
+from lagco.problems.networks.kernels import largest_utilisation, marginal_costs
 from lagco.problems.random_stream import next_below
 from lagco.problems.traffic.paths import draw_open_path, path_arcs
 
@@ -131,6 +131,51 @@ def demand_state(used, volumes, limits, loads, capacities, largest, utilisation,
         utilisation[d] = min(1.0, fullest / largest)
         share[d] = min(1.0, volumes[d] / loads[at])
         hops[d] = length / limits[d]
+
+
+@njit(cache=True)
+def demand_gains(
+    first, heads, arcs, sources, targets, limits, volumes, capacities, used, loads, largest, gain
+):  # type: ignore[no-untyped-def]
+    """By which share the 8-norm of all utilisations would fall, to first order, if each demand took
+    the cheapest path it may take, arcs costing the marginals of that norm.
+    """
+    n, demands = first.shape[0] - 1, used.shape[0]
+    marginal = np.empty(loads.shape[0])
+    total = marginal_costs(loads, capacities, largest, marginal)
+    norm = 1.0 / total if total > 0.0 else 0.0
+    costs = np.empty(heads.shape[0])
+    for k in range(heads.shape[0]):
+        costs[k] = marginal[arcs[k]]
+    longest = 0
+    for d in range(demands):
+        longest = max(longest, limits[d])
+    cheapest = np.empty((longest + 1, n))  # with at most so many hops, from each node to t
+    for t in range(n):
+        hops = 0
+        for d in range(demands):
+            if targets[d] == t:
+                hops = max(hops, limits[d])
+        if hops == 0:
+            continue
+        for v in range(n):
+            cheapest[0, v] = np.inf
+        cheapest[0, t] = 0.0
+        for h in range(1, hops + 1):
+            for v in range(n):
+                best = cheapest[h - 1, v]
+                for k in range(first[v], first[v + 1]):
+                    best = min(best, costs[k] + cheapest[h - 1, heads[k]])
+                cheapest[h, v] = best
+        for d in range(demands):
+            if targets[d] == t:
+                present = 0.0
+                for i in range(used.shape[1]):
+                    if used[d, i] < 0:
+                        break
+                    present += marginal[used[d, i]]
+                saved = volumes[d] * (present - cheapest[limits[d], sources[d]]) * norm
+                gain[d] = np.tanh(max(0.0, saved))
 
 
 @njit(cache=True)
