@@ -42,3 +42,17 @@ def get_log_num_edges(view: GraphView) -> float:
 def get_log_mean_degree(view: GraphView) -> float:
     """log(1 + mean degree)."""
     return math.log1p(get_mean_degree(view))
+
+
+#: what follows from the numbers of nodes and edges alone
+STRUCTURAL = frozenset(
+    {
+        get_num_nodes,
+        get_num_edges,
+        get_mean_degree,
+        get_density,
+        get_log_num_nodes,
+        get_log_num_edges,
+        get_log_mean_degree,
+    }
+)

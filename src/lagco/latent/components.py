@@ -291,12 +291,14 @@ class AttachedReader:
             return Table(positions, self._vectors.of(rows, mean, scale), offsets)
         start = self._objects.width
         vectors = np.empty((len(rows), self.width), dtype=np.float32)
-        vectors[:, :start] = self._vectors.of(rows, mean, scale)
+        objects = self._vectors.of(rows, mean, scale)
         columns = self._columns(view)
         for name in self._attributes:
             column = columns[name]
-            column = column[:, :, None] if column.ndim == 2 else column
-            attached_values(column, owners, positions, start, mean, scale, vectors)
+            if column.ndim == 2:
+                column = column[:, :, None]
+            attached_values(objects, column, owners, positions, start, mean, scale, vectors)
+            objects = objects[:0]  # written
             start += column.shape[2]
         return Table(positions, vectors, offsets)
 

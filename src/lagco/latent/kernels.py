@@ -11,10 +11,15 @@ EQUAL = np.zeros(0)
 
 
 @njit(cache=True)
-def attached_values(column, owners, positions, start, mean, factor, out):  # type: ignore[no-untyped-def]
-    """Standardised ``column[owners, positions]`` (k, w) into the columns of `out` from `start`."""
+def attached_values(objects, column, owners, positions, start, mean, factor, out):  # type: ignore[no-untyped-def]
+    """Vectors of objects (k, w), and from column `start` on ``column[owners, positions]``
+    standardised; objects without rows are left alone.
+    """
     width = column.shape[2]
+    known = objects.shape[1] if objects.shape[0] else 0
     for i in range(owners.shape[0]):
+        for c in range(known):
+            out[i, c] = objects[i, c]
         for c in range(width):
             at = start + c
             value = np.float32(column[owners[i], positions[i], c])

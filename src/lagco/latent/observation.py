@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lagco.core.declaration import Declaration
+from lagco.core.descriptors import STRUCTURAL
 from lagco.core.graph import GraphView
 from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum, Sum
 from lagco.core.spec import Graph
@@ -50,6 +51,7 @@ class ObservationMap:
     def __init__(self, declaration: Declaration, embedding_width: int) -> None:
         self._parts: list[tuple[Writer, int, int]] = []
         self._single: list[tuple[Callable[[Any], Any], str, int, str]] = []
+        self._structural: dict[str, _Structural] = {}
         self.slices: dict[str, slice] = {}
         self.width = 0
         for name, part in declaration.observation.items():
@@ -57,6 +59,9 @@ class ObservationMap:
             if isinstance(part, Graph):
                 write, width = _pooled(name, part, embedding_width)
                 self._parts.append((write, start, start + width))
+            elif part.function in STRUCTURAL:
+                width = 1
+                self._structural.setdefault(view, _Structural()).add(part.function, start)
             elif part.size == 1:  # most functions: a number, written as such
                 width = 1
                 self._single.append((part.function, view, start, name))
@@ -71,6 +76,8 @@ class ObservationMap:
         observation = np.empty(self.width, dtype=np.float32) if out is None else out
         for write, start, stop in self._parts:
             write(views, embeddings, observation[start:stop])
+        for view, known in self._structural.items():
+            known.write(views[view], observation)
         for function, view, at, name in self._single:
             value = function(views[view])
             if isinstance(value, float):
@@ -78,6 +85,33 @@ class ObservationMap:
             else:
                 _write(name, value, observation[at : at + 1])
         return observation
+
+
+class _Structural:
+    """Descriptors of one view that are computed again only when its size changes."""
+
+    def __init__(self) -> None:
+        self._functions: list[Callable[[GraphView], float]] = []
+        self._places: list[int] = []
+        self._at: Any = []
+        self._size = (-1, -1)
+        self._values: Array = np.zeros(0, np.float32)
+
+    def add(self, function: Callable[[GraphView], float], place: int) -> None:
+        """Another one, and where it is written."""
+        self._functions.append(function)
+        self._places.append(place)
+        first, count = self._places[0], len(self._places)
+        in_a_row = self._places == list(range(first, first + count))
+        self._at = slice(first, first + count) if in_a_row else self._places
+
+    def write(self, view: GraphView, observation: Array) -> None:
+        """All of them to their places."""
+        size = view.num_nodes, view.edges.shape[1]
+        if size != self._size:
+            self._size = size
+            self._values = np.array([f(view) for f in self._functions], dtype=np.float32)
+        observation[self._at] = self._values
 
 
 def _pooled(name: str, part: Graph, embedding_width: int) -> tuple[Writer, int]:

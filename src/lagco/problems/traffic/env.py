@@ -16,9 +16,7 @@ from lagco.core.spec import Attribute, Edge, Function, Path
 from lagco.instances import Instance, References
 from lagco.problems.networks.kernels import (
     largest_utilisation,
-    level_of,
     plain_link_state,
-    relative_link_state,
 )
 from lagco.problems.networks.network import network_of
 from lagco.problems.networks.progress import logarithmic_change
@@ -38,11 +36,10 @@ from lagco.problems.traffic.generator import draw_routed_network
 from lagco.problems.traffic.kernels import (
     add_loads,
     are_valid,
-    demand_gains,
-    demand_state,
     draw_action,
     preview_paths,
     use_path,
+    write_full_state,
 )
 from lagco.problems.traffic.paths import count_paths, list_paths
 from lagco.problems.traffic.routing import (
@@ -263,41 +260,26 @@ class Traffic(Problem):
     def _write_state(self) -> None:
         """Loads from all paths anew, which takes no longer than correcting them, and columns."""
         network, loads = self._network, self._loads
-        add_loads(self._used, network.volumes, loads)
-        self._largest = largest_utilisation(loads, network.capacities)
         if self.features == "full":
-            relative_link_state(
-                loads,
-                network.capacities,
+            self._largest, self._level_now = write_full_state(
+                *self._graph[1:],
+                *self._ends,
+                *self._amounts,
                 network.edges,
-                self._largest,
+                self._used,
+                loads,
                 self._utilisation,
                 self._return_utilisation,
                 self._peak,
                 self._hot,
-            )
-            self._level_now = level_of(self._largest, self._utilisation, self._return_utilisation)
-            demand_state(
-                self._used,
-                network.volumes,
-                self.hop_limits,
-                loads,
-                network.capacities,
-                self._largest,
                 self._path_utilisation,
                 self._share,
                 self._hops,
-            )
-            demand_gains(
-                *self._graph[1:],
-                *self._ends,
-                *self._amounts,
-                self._used,
-                loads,
-                self._largest,
                 self._gain,
             )
         else:
+            add_loads(self._used, network.volumes, loads)
+            self._largest = largest_utilisation(loads, network.capacities)
             plain_link_state(loads, network.capacities, self._load_column, self._utilisation)
 
     def objective(self) -> float:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from lagco.problems.networks.kernels import largest_utilisation, marginal_costs
+from lagco.problems.networks.kernels import (
+    largest_utilisation,
+    level_of,
+    marginal_costs,
+    relative_link_state,
+)
 from lagco.problems.random_stream import next_below
 from lagco.problems.traffic.paths import draw_open_path, path_arcs
 
@@ -134,9 +139,9 @@ def demand_state(used, volumes, limits, loads, capacities, largest, utilisation,
 
 
 @njit(cache=True)
-def demand_gains(
+def demand_gains(  # type: ignore[no-untyped-def]
     first, heads, arcs, sources, targets, limits, volumes, capacities, used, loads, largest, gain
-):  # type: ignore[no-untyped-def]
+):
     """By which share the 8-norm of all utilisations would fall, to first order, if each demand took
     the cheapest path it may take, arcs costing the marginals of that norm.
     """
@@ -144,38 +149,61 @@ def demand_gains(
     marginal = np.empty(loads.shape[0])
     total = marginal_costs(loads, capacities, largest, marginal)
     norm = 1.0 / total if total > 0.0 else 0.0
-    costs = np.empty(heads.shape[0])
-    for k in range(heads.shape[0]):
-        costs[k] = marginal[arcs[k]]
     longest = 0
     for d in range(demands):
         longest = max(longest, limits[d])
-    cheapest = np.empty((longest + 1, n))  # with at most so many hops, from each node to t
-    for t in range(n):
-        hops = 0
-        for d in range(demands):
-            if targets[d] == t:
-                hops = max(hops, limits[d])
-        if hops == 0:
-            continue
+    cheapest = np.empty((longest, n, n))  # with at most so many hops, between all nodes
+    cheapest[0] = np.inf
+    for v in range(n):
+        cheapest[0, v, v] = 0.0
+    for h in range(1, longest):
+        before, now = cheapest[h - 1], cheapest[h]
         for v in range(n):
-            cheapest[0, v] = np.inf
-        cheapest[0, t] = 0.0
-        for h in range(1, hops + 1):
-            for v in range(n):
-                best = cheapest[h - 1, v]
-                for k in range(first[v], first[v + 1]):
-                    best = min(best, costs[k] + cheapest[h - 1, heads[k]])
-                cheapest[h, v] = best
-        for d in range(demands):
-            if targets[d] == t:
-                present = 0.0
-                for i in range(used.shape[1]):
-                    if used[d, i] < 0:
-                        break
-                    present += marginal[used[d, i]]
-                saved = volumes[d] * (present - cheapest[limits[d], sources[d]]) * norm
-                gain[d] = np.tanh(max(0.0, saved))
+            row = now[v]
+            for t in range(n):
+                row[t] = before[v, t]
+            for k in range(first[v], first[v + 1]):
+                w, step = heads[k], marginal[arcs[k]]
+                if h == 1:
+                    row[w] = min(row[w], step)
+                    continue
+                onward = before[w]
+                for t in range(n):
+                    row[t] = min(row[t], step + onward[t])
+    for d in range(demands):
+        s, t = sources[d], targets[d]
+        rest = cheapest[limits[d] - 1]  # behind the first hop
+        best = rest[s, t]
+        for k in range(first[s], first[s + 1]):
+            best = min(best, marginal[arcs[k]] + rest[heads[k], t])
+        present = 0.0
+        for i in range(used.shape[1]):
+            if used[d, i] < 0:
+                break
+            present += marginal[used[d, i]]
+        gain[d] = np.tanh(max(0.0, volumes[d] * (present - best) * norm))
+
+
+@njit(cache=True)
+def write_full_state(  # type: ignore[no-untyped-def]
+    first, heads, arcs, sources, targets, limits, volumes, capacities, edges, used, loads,
+    utilisation, return_utilisation, peak, hot, path_utilisation, share, hops, gain
+):  # fmt: skip
+    """Loads from all paths and all columns of `full`; return the largest utilisation and the level.
+
+    One call instead of six, since a call with arrays takes as long as most of these.
+    """
+    add_loads(used, volumes, loads)
+    largest = largest_utilisation(loads, capacities)
+    relative_link_state(
+        loads, capacities, edges, largest, utilisation, return_utilisation, peak, hot
+    )
+    demand_state(used, volumes, limits, loads, capacities, largest, path_utilisation, share, hops)
+    demand_gains(
+        first, heads, arcs, sources, targets, limits, volumes, capacities, used, loads, largest,
+        gain,
+    )  # fmt: skip
+    return largest, level_of(largest, utilisation, return_utilisation)
 
 
 @njit(cache=True)
