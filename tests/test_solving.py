@@ -13,9 +13,11 @@ import lagco
 from lagco.agents.shipped import default_agent, shipped_problems
 from lagco.cli import app
 from lagco.errors import LagcoError, SpecError, UnknownName
+from lagco.generation import generate_instance
 from lagco.instances.formats import read, read_solution
 from lagco.problems import problem_class
 from lagco.registration import ENTRIES
+from lagco.solving import _mixed_team
 from tests.shared_instances import shared_instance
 
 DATA = Path(__file__).parent / "data"
@@ -158,3 +160,19 @@ def test_the_default_agent_is_near_the_optimum_of_a_real_map():
     assert time.perf_counter() - began < 8.0
     assert answer.valid
     assert answer.objective <= 1.10 * 7542
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("max-cut", ["nearest", "preview", "nearest"]), ("tsp", ["nearest"] * 3)],
+)
+def test_every_other_member_looks_ahead_where_states_are_improved(name, expected):
+    agent = default_agent(name)
+    envs = [problem_class(name)(generate_instance(name, size=8)) for _ in range(3)]
+    for env in envs:
+        env.reset(seed=0)
+    team = _mixed_team(agent, agent.with_decoder("preview", 4), envs)
+    assert [actor._decoder.spelling for actor in team._actors] == expected
+    rngs = [np.random.default_rng(i) for i in range(3)]
+    actions = team.act((0, 1, 2), rngs, (True, True, True))
+    assert all(env.is_valid_action(action) for env, action in zip(envs, actions, strict=True))

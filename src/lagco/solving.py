@@ -8,6 +8,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -137,7 +138,9 @@ def solve(
         problem: which problem the file means, where it could mean several.
         agent: ``default`` (the agent that comes with lagco), the folder of a bundle, or an agent.
         policy: instead of an agent: ``random``, ``greedy`` or ``solver``.
-        decoder: how a projection agent's points are decoded, if not by its own decoder.
+        decoder: how a projection agent's points are decoded. By default the nearest action is
+            taken; where states are improved step by step, half of the episodes of a
+            `soft-projection` agent take the one with the best preview among the nearest `k`.
         k: how many of the nearest actions that decoder chooses among.
         start: ``current`` (what the file says, else ``default``), ``default`` or ``worst``.
         seconds: time limit, for the answer and the reference it is compared with.
@@ -257,7 +260,18 @@ def _player(
     if decoder is not None:
         loaded = loaded.with_decoder(decoder, k)
         by = f"{by}, {decoder} decoder"
+    elif loaded.name == "soft-projection" and hasattr(cls, "preview"):
+        return partial(_mixed_team, loaded, loaded.with_decoder("preview", k)), by, loaded.features
     return loaded.team, by, loaded.features
+
+
+def _mixed_team(agent: Any, previewing: Any, envs: Sequence[Problem]) -> Any:
+    """Where a state is improved step by step, every other member looks one step ahead."""
+    from lagco.agents.team import Team
+
+    if not envs[0].is_feasible():
+        return agent.team(envs)
+    return Team([(previewing if i % 2 else agent).actor(env) for i, env in enumerate(envs)])
 
 
 @dataclass

@@ -109,14 +109,15 @@ class Agent:
     ) -> Any:
         """A raw action for the present state of an environment; by default the mode."""
         if self._actor is None or self._actor[0] is not env:
-            self._actor = (env, self._actor_in(env))
+            self._actor = (env, self.actor(env))
         return self._actor[1].act(rng or np.random.default_rng(0), explore)
 
     def team(self, envs: Sequence[ContinuousEnv]) -> Team:
         """The agent in several environments at once."""
-        return Team([self._actor_in(env) for env in envs])
+        return Team([self.actor(env) for env in envs])
 
-    def _actor_in(self, env: ContinuousEnv) -> Actor:
+    def actor(self, env: ContinuousEnv) -> Actor:
+        """What decides in one environment."""
         facts = self.description["facts"]
         return self.method.actor(env, self.weights, facts, self.space, self._decoder)
 

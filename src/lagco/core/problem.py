@@ -331,7 +331,7 @@ class Problem(ContinuousEnv):
     def lesson(self, before: float, change: float) -> float:
         """What an agent is to learn from the last step, instead of the `change` of the score.
 
-        Over an episode it must rank solutions as the score does, but it may spread differently
+        Over an episode it should rank solutions as the score does, but it may spread differently
         over the steps, so that a discounted sum or a long tail of small gains teaches the same.
         ``info["lesson"]`` carries it, with the reward's terms added.
 

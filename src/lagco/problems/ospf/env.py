@@ -61,7 +61,8 @@ class OSPF(Problem):
     all; ``comm_G.weight`` and ``comm_G.room`` (E,), distance to the smallest and to the largest
     weight over their difference; ``comm_G.shares`` (E, 3), the shares of the three largest demands
     in the load of the busier direction; ``comm_G.peak`` (n,), utilisation of the node's busiest
-    link over the largest, and ``comm_G.hot`` (n,), whether that is at least 0.9.
+    link over the largest, and ``comm_G.hot`` (n,), whether that is at least 0.9. The view also
+    carries ``ahead`` (E, 3, 6), what each change of a weight will bring, to first order.
     Objective: U, the largest utilisation of any link in any direction. Reward: decrease of U over
     (U_start - U_best). Score: (U_start - U) / (U_start - U_best).
     Start: ``worst`` (the sweeps' worst weights), ``current`` (the instance's own), ``default``
