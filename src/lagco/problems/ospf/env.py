@@ -7,10 +7,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from lagco.core.graph import GraphView
 from lagco.core.pooling import Concat
-from lagco.core.problem import Array, Problem, named_start
-from lagco.core.spec import Attribute, Edge, Function, Object
+from lagco.core.problem import Array, named_start
+from lagco.core.spec import Attribute, Edge, Object
 from lagco.instances import Instance, References
 from lagco.problems.networks.kernels import (
     largest_utilisation,
@@ -19,7 +18,7 @@ from lagco.problems.networks.kernels import (
     relative_link_state,
 )
 from lagco.problems.networks.network import network_of
-from lagco.problems.networks.progress import logarithmic_change
+from lagco.problems.networks.problem import NetworkProblem
 from lagco.problems.networks.views import (
     COMMUNICATION,
     TRAFFIC,
@@ -44,7 +43,7 @@ from lagco.problems.ospf.weights import (
 DELTAS = (-1, 0, 1)
 
 
-class OSPF(Problem):
+class OSPF(NetworkProblem):
     """Change link weights one by one; traffic follows the shortest paths.
 
     Instance: ``edges`` (2, E), ``capacities`` (E,) the same in each direction, ``demands`` (2, D)
@@ -72,7 +71,6 @@ class OSPF(Problem):
 
     name = "ospf"
     episode_coefficient = 2
-    score_from_start = True
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
@@ -119,24 +117,18 @@ class OSPF(Problem):
         return utilisation_of(instance, network, weights)
 
     def _load(self, instance: Instance) -> None:
-        network = self._network = network_of(instance)
-        n, links = network.num_nodes, network.num_links
+        network = network_of(instance)
+        self._clear_state(network)
+        links = network.num_links
         self._low, self._high = weight_bounds(instance)
         self._ecmp = bool(instance.params.get("ecmp", True))
         self._weights = np.full(links, self._low, dtype=np.int64)
         self._routes = empty_routes(network)
         self._demands = grouped_demands(network)
         self._scratch = scratch(network, self._high)
-        self._largest = 0.0
-        self._level_before = self._level_now = 0.0
-        self._load_column = np.zeros(links, dtype=np.float32)
-        self._utilisation = np.zeros(links, dtype=np.float32)
-        self._return_utilisation = np.zeros(links, dtype=np.float32)
         self._weight = np.zeros(links, dtype=np.float32)
         self._room = np.zeros(links, dtype=np.float32)
         self._shares = np.zeros((links, LARGEST), dtype=np.float32)
-        self._peak = np.zeros(n, dtype=np.float32)
-        self._hot = np.zeros(n, dtype=np.int8)
         self._ahead = np.zeros((links, len(DELTAS), 6), dtype=np.float32)
         self._declare()
         self.action_space = gym.spaces.MultiDiscrete([links, len(DELTAS)])
@@ -156,7 +148,7 @@ class OSPF(Problem):
         link = Edge(graph=COMMUNICATION, pooling=Concat)
         delta = Object(extractor="onehot", choices=DELTAS)
         if full:
-            nodes |= {"peak": self._peak, "hot": self._hot}
+            nodes |= self._full_node_columns()
             edges |= {
                 "return_utilisation": self._return_utilisation,
                 "room": self._room,
@@ -165,7 +157,7 @@ class OSPF(Problem):
                 "ahead": self._ahead,
             }
             share = Attribute(low=0.0, high=1.0)
-            node_attributes |= {"peak": share, "hot": Attribute(type="binary")}
+            node_attributes |= self._full_node_attributes()
             edge_attributes |= {
                 "utilisation": share,
                 "return_utilisation": share,
@@ -173,10 +165,7 @@ class OSPF(Problem):
                 "room": share,
                 "shares": Attribute(size=LARGEST, low=0.0, high=1.0),
             }
-            self._observation_type |= {
-                "level": Function(self._level, graph=COMMUNICATION),
-                "steps_left": Function(self._steps_left, graph=COMMUNICATION),
-            }
+            self._observation_type |= self._full_observation()
             link = Edge(graph=COMMUNICATION, pooling=Concat, attributes=tuple(edge_attributes))
             delta = Object(reference="link", key="deltas", extractor="onehot", attributes=["ahead"])
         else:
@@ -194,16 +183,6 @@ class OSPF(Problem):
             TRAFFIC: {"volume": static_amount(full)},
         }
         self._action_type = {"link": link, "delta": delta}
-
-    def _level(self, view: GraphView) -> float:
-        return self._largest / self._start_objective
-
-    def _steps_left(self, view: GraphView) -> float:
-        return 1.0 - self._steps / self.episode_length
-
-    def get_graphs(self) -> dict[str, GraphView]:
-        """The views ``comm_G`` and ``traffic_G``."""
-        return {COMMUNICATION: self._communication, TRAFFIC: self._traffic}
 
     def _begin(self, start: Any, rng: np.random.Generator) -> None:
         weights: Any = None
@@ -229,18 +208,13 @@ class OSPF(Problem):
         old = int(weights[link])
         weights[link] = old + change
         self._reroute(link, old)
+        self._touch_links()
         view = self._communication
-        view.touch_edge("utilisation")
         view.touch_edge("weight", link)
         if self.features == "full":
-            view.touch_edge("return_utilisation")
             view.touch_edge("room", link)
             view.touch_edge("shares")
             view.touch_edge("ahead")
-            view.touch_node("peak")
-            view.touch_node("hot")
-        else:
-            view.touch_edge("load")
 
     def _reroute(self, link: int, old: int) -> None:
         """Loads and link states after `link` had the weight `old` (-1: after any change)."""
@@ -294,24 +268,9 @@ class OSPF(Problem):
             plain_link_state(loads, network.capacities, self._load_column, self._utilisation)
             self._weight[changed] = weight
 
-    def objective(self) -> float:
-        """Largest utilisation of any link in any direction."""
-        return float(self._largest)
-
     def recompute_objective(self) -> float:
         """The same from the weights alone."""
         return utilisation_of(self.instance, self._network, self._weights)
-
-    def lesson(self, before: float, change: float) -> float:
-        """The change on a logarithmic scale, so that late gains count too.
-
-        With `full` features of the geometric mean of U and the 8-norm of all utilisations: relief
-        for the second fullest link is worth something before it is the fullest.
-        """
-        after = self._value
-        if self.features == "full":
-            before, after = self._level_before, self._level_now
-        return logarithmic_change(before, after, self._start_objective, self.instance)
 
     def solution(self) -> Array:
         """Weight of every link: (E,)."""

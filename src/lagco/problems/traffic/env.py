@@ -9,17 +9,16 @@ import gymnasium as gym
 import numpy as np
 
 from lagco.core.env import LISTING_CAP
-from lagco.core.graph import GraphView
 from lagco.core.pooling import Concat
-from lagco.core.problem import Array, Problem, named_start
-from lagco.core.spec import Attribute, Edge, Function, Path
+from lagco.core.problem import Array, named_start
+from lagco.core.spec import Attribute, Edge, Path
 from lagco.instances import Instance, References
 from lagco.problems.networks.kernels import (
     largest_utilisation,
     plain_link_state,
 )
 from lagco.problems.networks.network import network_of
-from lagco.problems.networks.progress import logarithmic_change
+from lagco.problems.networks.problem import NetworkProblem
 from lagco.problems.networks.views import (
     COMMUNICATION,
     TRAFFIC,
@@ -53,7 +52,7 @@ from lagco.problems.traffic.routing import (
 _TRIES = 64  # demands drawn before they are taken in turn
 
 
-class Traffic(Problem):
+class Traffic(NetworkProblem):
     """Give demands other paths, one at a time.
 
     Instance: as for `ospf`: ``edges`` (2, E), ``capacities`` (E,) the same in each direction,
@@ -83,7 +82,6 @@ class Traffic(Problem):
 
     name = "traffic"
     episode_coefficient = 3
-    score_from_start = True
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
@@ -132,7 +130,8 @@ class Traffic(Problem):
         return utilisation_of(network, checked_paths(solution, instance, network, limits)[1])
 
     def _load(self, instance: Instance) -> None:
-        network = self._network = network_of(instance)
+        network = network_of(instance)
+        self._clear_state(network)
         n, links, demands = network.num_nodes, network.num_links, network.num_demands
         self.hop_limits = limits_of(instance, network)  # (D,), most hops of each demand
         positions = int(self.hop_limits.max()) + 1
@@ -142,18 +141,11 @@ class Traffic(Problem):
         self._paths = np.full((demands, positions), n, dtype=np.int64)
         self._used = np.full((demands, positions - 1), -1, dtype=np.int64)
         self._loads = np.zeros(2 * links)
-        self._largest = 0.0
-        self._level_before = self._level_now = 0.0
         self._witness = 0  # a demand that had a valid path when we last looked
         self._stream = random_stream(0)
         self._scratch = np.empty(1 + positions, dtype=np.int64)
         self.__dict__.pop("_listed", None)
         self.__dict__.pop("num_actions", None)
-        self._load_column = np.zeros(links, dtype=np.float32)
-        self._utilisation = np.zeros(links, dtype=np.float32)
-        self._return_utilisation = np.zeros(links, dtype=np.float32)
-        self._peak = np.zeros(n, dtype=np.float32)
-        self._hot = np.zeros(n, dtype=np.int8)
         self._path_utilisation = np.zeros(demands, dtype=np.float32)
         self._share = np.zeros(demands, dtype=np.float32)
         self._hops = np.zeros(demands, dtype=np.float32)
@@ -176,7 +168,7 @@ class Traffic(Problem):
         self._observation_type = network_observation(self.features)
         demand = Edge(graph=TRAFFIC, pooling=Concat)
         if full:
-            nodes |= {"peak": self._peak, "hot": self._hot}
+            nodes |= self._full_node_columns()
             links["return_utilisation"] = self._return_utilisation
             demands |= {
                 "utilisation": self._path_utilisation,
@@ -185,13 +177,10 @@ class Traffic(Problem):
                 "gain": self._gain,
             }
             share = Attribute(low=0.0, high=1.0)
-            node_attributes |= {"peak": share, "hot": Attribute(type="binary")}
+            node_attributes |= self._full_node_attributes()
             link_attributes |= {"utilisation": share, "return_utilisation": share}
             demand_attributes |= dict.fromkeys(("utilisation", "share", "hops", "gain"), share)
-            self._observation_type |= {
-                "level": Function(self._level, graph=COMMUNICATION),
-                "steps_left": Function(self._steps_left, graph=COMMUNICATION),
-            }
+            self._observation_type |= self._full_observation()
             demand = Edge(graph=TRAFFIC, pooling=Concat, attributes=tuple(demand_attributes))
         else:
             links["load"] = self._load_column
@@ -210,16 +199,6 @@ class Traffic(Problem):
                 max_len=longest_path(self.instance),  # or the hop distance, if that is more
             ),
         }
-
-    def _level(self, view: GraphView) -> float:
-        return self._largest / self._start_objective
-
-    def _steps_left(self, view: GraphView) -> float:
-        return 1.0 - self._steps / self.episode_length
-
-    def get_graphs(self) -> dict[str, GraphView]:
-        """The views ``comm_G`` and ``traffic_G``."""
-        return {COMMUNICATION: self._communication, TRAFFIC: self._traffic}
 
     def _begin(self, start: Any, rng: np.random.Generator) -> None:
         paths: Any = None
@@ -243,19 +222,13 @@ class Traffic(Problem):
         self._level_before = self._level_now
         use_path(int(row[0]), row[1:], *self._graph, *self._ends, self._paths, self._used)
         self._write_state()
-        view = self._communication
-        view.touch_edge("utilisation")
+        self._touch_links()
         if self.features == "full":
-            view.touch_edge("return_utilisation")
-            view.touch_node("peak")
-            view.touch_node("hot")
             traffic = self._traffic
             traffic.touch_edge("utilisation")
             traffic.touch_edge("share")
             traffic.touch_edge("gain")
             traffic.touch_edge("hops", int(row[0]))
-        else:
-            view.touch_edge("load")
 
     def _write_state(self) -> None:
         """Loads from all paths anew, which takes no longer than correcting them, and columns."""
@@ -282,24 +255,9 @@ class Traffic(Problem):
             self._largest = largest_utilisation(loads, network.capacities)
             plain_link_state(loads, network.capacities, self._load_column, self._utilisation)
 
-    def objective(self) -> float:
-        """Largest utilisation of any link in any direction."""
-        return float(self._largest)
-
     def recompute_objective(self) -> float:
         """The same from the paths alone."""
         return self.evaluate_solution(self.instance, self._paths)
-
-    def lesson(self, before: float, change: float) -> float:
-        """The change on a logarithmic scale, so that late gains count too.
-
-        With `full` features of the geometric mean of U and the 8-norm of all utilisations: relief
-        for the second fullest link is worth something before it is the fullest.
-        """
-        after = self._value
-        if self.features == "full":
-            before, after = self._level_before, self._level_now
-        return logarithmic_change(before, after, self._start_objective, self.instance)
 
     def solution(self) -> Array:
         """Path of every demand as node ids padded with n: (D, T)."""
