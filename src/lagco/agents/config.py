@@ -46,6 +46,7 @@ class TrainConfig:
         rollout: transitions per PPO update, over all environments.
         epochs: passes over a rollout.
         entropy: weight of the entropy bonus.
+        log_std: logarithm of the deviation with which `projection` begins to explore.
         gae_lambda: of the advantage estimate.
         clip: PPO's clipping range.
         max_grad_norm: gradients are cut to this norm.
@@ -79,6 +80,7 @@ class TrainConfig:
     rollout: int = 2048
     epochs: int = 10
     entropy: float = 0.01
+    log_std: float = 0.0
     gae_lambda: float = 0.95
     clip: float = 0.2
     max_grad_norm: float = 0.5
@@ -119,6 +121,8 @@ class TrainConfig:
 
 #: what a method changes in the defaults, and what the preset `paper` then changes
 _METHOD_DEFAULTS: dict[str, dict[str, Any]] = {
+    # a bonus per dimension would keep the noise of a wide Gaussian from ever falling
+    "projection": {"entropy": 0.0, "log_std": -1.0},
     "soft-projection": {
         "entropy": 0.001,
         "gamma": 0.95,
@@ -131,8 +135,9 @@ _METHOD_DEFAULTS: dict[str, dict[str, Any]] = {
 _PAPER: dict[str, Any] = {"scale_rewards": False, "lessons": False}
 _PAPER_METHODS: dict[str, dict[str, Any]] = {
     "iterative": {"tau": 0.05, "target_every": 10_000},
-    "soft-projection": {
-        name: getattr(TrainConfig, name) for name in _METHOD_DEFAULTS["soft-projection"]
+    **{
+        method: {name: getattr(TrainConfig, name) for name in _METHOD_DEFAULTS[method]}
+        for method in ("projection", "soft-projection")
     },
 }
 

@@ -108,8 +108,8 @@ class ProjectionMethod:
 
     def model(self, env: ProblemVecEnv, config: TrainConfig) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""
-        arguments = ppo_arguments(config)
-        return PPO("MlpPolicy", env, policy_kwargs=policy_arguments(config), **arguments)
+        keywords = policy_arguments(config) | {"log_std_init": config.log_std}
+        return PPO("MlpPolicy", env, policy_kwargs=keywords, **ppo_arguments(config))
 
     def weights(self, model: BaseAlgorithm) -> dict[str, Array]:
         """See :class:`~lagco.agents.method.Method`."""
