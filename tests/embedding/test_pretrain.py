@@ -137,10 +137,13 @@ def test_negatives_are_no_neighbours_and_graphs_without_any_contribute_nothing()
     for edges in (complete, np.zeros((2, 0), dtype=int)):
         from lagco.core.graph import GraphView
 
+        names = ("selected", "uncovered", "leaves")
         view = GraphView(
-            n, edges, nodes={"selected": np.zeros(n), "uncovered": np.zeros(n)},
+            n,
+            edges,
+            nodes={name: np.zeros(n) for name in names},
             edge_attributes={"covered": np.zeros(edges.shape[1])},
-        )  # fmt: skip
+        )
         alone = collate(view_states(encoder, [view]))
         assert contrastive_loss(torch.randn(n, 16), alone, encoder.config, 0) is None
         losses = encoder.decoder.losses(torch.randn(n, 16), alone, 0)
