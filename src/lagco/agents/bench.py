@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lagco.agents.config import TrainConfig, train_config
+from lagco.agents.lean import lean_torch
 from lagco.agents.methods import method_of
 from lagco.agents.network import policy_arguments, ppo_arguments
 from lagco.core.problem import Problem
@@ -213,9 +214,10 @@ def time_training(
     """Steps per second after a first rollout; the model; its environment."""
     chosen = method_of(config.method)
     env = chosen.env(problem, instances, space, config)
-    model = chosen.model(env, config)
-    model.learn(config.rollout)
-    return _rate(model, steps), model, env
+    with lean_torch():
+        model = chosen.model(env, config)
+        model.learn(config.rollout)
+        return _rate(model, steps), model, env
 
 
 def cartpole_rate(config: TrainConfig, steps: int) -> float:

@@ -18,6 +18,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from lagco.agents.bundle import DESCRIPTION, SPACE, Agent, load, save_bundle
 from lagco.agents.checkpoint import read_header, restore_checkpoint, save_checkpoint
 from lagco.agents.config import TrainConfig, train_config
+from lagco.agents.lean import lean_torch
 from lagco.agents.methods import method_of
 from lagco.agents.projection import LatentVecEnv
 from lagco.agents.scorer import Scorer, n_step_returns
@@ -79,12 +80,8 @@ def train(
     _claim(folder, identity, config)
     if (folder / DESCRIPTION).exists():
         return load(folder, None if _registered(cls) else cls)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with lean_torch():
         return _run(cls, instances, folder, config, identity, encoder, init, reserved, report)
-    finally:
-        torch.set_num_threads(threads)
 
 
 def chosen_instances(
