@@ -127,6 +127,8 @@ def table_by_size(problem: str, methods: list[str], sizes: list[int], out: Path)
     for method in ["random", "greedy", *methods]:
         bundles: list[Any] = sorted((out / problem).glob(f"{method}-full-*/agent.json"))
         policies = [method] if method in ("random", "greedy") else [b.parent for b in bundles]
+        if not policies:
+            raise SystemExit(f"{out / problem} has no trained {method}; run without --sizes first")
         cells = []
         for test in tests:
             found = [measure(lagco.evaluate(policy, test)) for policy in policies]

@@ -88,17 +88,8 @@ def marginal_costs(loads, capacities, largest, marginal):  # type: ignore[no-unt
 
 
 @njit(cache=True)
-def level_of(largest, utilisation, return_utilisation):  # type: ignore[no-untyped-def]
-    """Geometric mean of the largest utilisation and of the 8-norm of all of them.
-
-    The others are given over the largest one.
-    """
-    total = 0.0
-    for e in range(utilisation.shape[0]):
-        for use in (utilisation[e], return_utilisation[e]):
-            square = np.float64(use) * use
-            square *= square
-            total += square * square
+def level_of(largest, total):  # type: ignore[no-untyped-def]
+    """Geometric mean of the largest utilisation and of the 8-norm of all, from `marginal_costs`."""
     return largest * total**0.0625
 
 

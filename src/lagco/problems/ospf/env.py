@@ -13,7 +13,6 @@ from lagco.core.spec import Attribute, Edge, Object
 from lagco.instances import Instance, References
 from lagco.problems.networks.kernels import (
     largest_utilisation,
-    level_of,
     plain_link_state,
     relative_link_state,
 )
@@ -248,7 +247,7 @@ class OSPF(NetworkProblem):
                 self._hot,
             )
             demand_shares(loads, routes.shares, self._shares)
-            foresee(
+            self._level_now = foresee(
                 network.first,
                 network.heads,
                 network.arcs,
@@ -260,7 +259,6 @@ class OSPF(NetworkProblem):
                 self._largest,
                 self._ahead,
             )
-            self._level_now = level_of(self._largest, self._utilisation, self._return_utilisation)
             unit = (self._high - self._low) or 1
             self._weight[changed] = (weight - self._low) / unit
             self._room[changed] = (self._high - weight) / unit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from lagco.problems.networks.kernels import largest_utilisation, marginal_costs
+from lagco.problems.networks.kernels import largest_utilisation, level_of, marginal_costs
 from lagco.problems.ospf.routing import aggregate_loads, clear, is_affected, settle, steps_along
 
 
@@ -29,7 +29,7 @@ def foresee(first, heads, arcs, weights, ecmp, demands, capacities, routes, larg
     8-norm of all utilisations. Nodes further up are taken not to change their next hops. For the
     change +1 the columns 0 to 2 are the share by which that norm falls, the utilisation that leaves
     and what is then left on the busier arc; for -1 the columns 3 to 5 the same, of what comes and
-    what is then there, all over the largest utilisation.
+    what is then there, all over the largest utilisation. Returns the level of the network.
     """
     distance, order, ways, hops, loads, _ = routes
     n = first.shape[0] - 1
@@ -130,6 +130,7 @@ def foresee(first, heads, arcs, weights, ecmp, demands, capacities, routes, larg
         ahead[e, 0, 3] = np.tanh(gain_down * norm)
         ahead[e, 0, 4] = more
         ahead[e, 0, 5] = after
+    return level_of(largest, total)
 
 
 @njit(cache=True)

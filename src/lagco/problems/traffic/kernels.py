@@ -143,7 +143,7 @@ def demand_gains(  # type: ignore[no-untyped-def]
     first, heads, arcs, sources, targets, limits, volumes, capacities, used, loads, largest, gain
 ):
     """By which share the 8-norm of all utilisations would fall, to first order, if each demand took
-    the cheapest path it may take, arcs costing the marginals of that norm.
+    the cheapest path it may take, arcs costing the marginals of that norm; return the level.
     """
     n, demands = first.shape[0] - 1, used.shape[0]
     marginal = np.empty(loads.shape[0])
@@ -182,6 +182,7 @@ def demand_gains(  # type: ignore[no-untyped-def]
                 break
             present += marginal[used[d, i]]
         gain[d] = np.tanh(max(0.0, volumes[d] * (present - best) * norm))
+    return level_of(largest, total)
 
 
 @njit(cache=True)
@@ -199,11 +200,11 @@ def write_full_state(  # type: ignore[no-untyped-def]
         loads, capacities, edges, largest, utilisation, return_utilisation, peak, hot
     )
     demand_state(used, volumes, limits, loads, capacities, largest, path_utilisation, share, hops)
-    demand_gains(
+    level = demand_gains(
         first, heads, arcs, sources, targets, limits, volumes, capacities, used, loads, largest,
         gain,
     )  # fmt: skip
-    return largest, level_of(largest, utilisation, return_utilisation)
+    return largest, level
 
 
 @njit(cache=True)
