@@ -88,6 +88,16 @@ class MaskOfWrongShape(IndependentSet):
         return np.ones(self.n + 1, dtype=bool)
 
 
+class RulesOutTooMuch(IndependentSet):
+    def possible_parts(self):
+        return {"node": np.arange(self.n) % 2 == 0}
+
+
+class RulesOutOfNothing(IndependentSet):
+    def possible_parts(self):
+        return {"nodes": np.ones(self.n, dtype=bool)}
+
+
 class UnseededReset(IndependentSet):
     def reset(self, *, seed=None, options=None):
         _, info = super().reset(seed=seed)
@@ -216,6 +226,14 @@ BROKEN = {
     ),
     "mask disagrees": (MaskDisagrees, r"\[validity\] action_mask\(\).*says True.*at step 1"),
     "mask of wrong shape": (MaskOfWrongShape, r"action_mask\(\).*shape \(9,\) for 8 actions"),
+    "rules out too much": (
+        RulesOutTooMuch,
+        r"\[validity\] possible_parts\(\).*rules out 1 for 'node', but action 1 is valid",
+    ),
+    "rules out of nothing": (
+        RulesOutOfNothing,
+        r"\[validity\] possible_parts\(\).*'nodes', which is not a component.*node",
+    ),
     "unseeded reset": (UnseededReset, r"\[determinism\] reset\(\).*two resets differ"),
     "random reward": (
         RandomReward,

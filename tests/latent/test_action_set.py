@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from lagco.core.pooling import Max, Mean, Min, RootSum, Sum
-from lagco.decoding import NoValidAction
+from lagco.decoding import LISTED, NoValidAction
 from lagco.errors import SpecError
 from lagco.latent.space import LatentSpace
-from tests.latent.conftest import encoder_for
+from lagco.problems.placement import Placement
+from lagco.problems.placement.generator import draw_cloud
+from tests.latent.conftest import brief_space, encoder_for
 from tests.latent.grids import ALL, Grid
 
 SPACES = {}
@@ -196,3 +198,24 @@ def test_sampled_rows_are_declared_actions(rng):
         listed = {tuple(p) for p in actions.parts(actions.list()).tolist()}
         drawn = actions.parts(actions.sample(rng, 40))
         assert {tuple(p) for p in drawn.tolist()} <= listed, kind
+
+
+def test_what_is_ruled_out_beforehand_does_not_change_the_answer(rng, monkeypatch):
+    """More actions than are listed, and many machines without room."""
+    env = Placement(draw_cloud(rng, 150, 150, 5), rewards=False, start="default")
+    env.reset(seed=0)
+    view = brief_space("placement").view(env)
+    view.refresh()
+    assert view.actions().size > LISTED
+    asked = []
+    real = type(env).possible_parts
+    monkeypatch.setattr(env, "possible_parts", lambda: asked.append(1) or real(env))
+    for _ in range(20):
+        query = rng.normal(size=view.width).astype(np.float32)
+        with_masks = view.nearest(query, 5)
+        before = len(asked)
+        with monkeypatch.context() as patch:
+            patch.setattr(env, "possible_parts", dict)
+            without = view.nearest(query, 5)
+        np.testing.assert_array_equal(with_masks.indices, without.indices)
+        assert before == len(asked) > 0

@@ -9,6 +9,7 @@ import contextlib
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 import gymnasium as gym
@@ -23,12 +24,17 @@ from lagco.core.checks_of_episode import (
     misfit,
     same,
 )
-from lagco.core.checks_of_state import check_attributes, check_functions, check_tracking
+from lagco.core.checks_of_state import (
+    check_attributes,
+    check_functions,
+    check_possible,
+    check_tracking,
+)
 from lagco.core.declaration import read_declaration
 from lagco.core.env import ContinuousEnv, draw_valid_action
 from lagco.core.finding import Finding, shown
 from lagco.core.graph import GraphView
-from lagco.core.spec import Edge, Node
+from lagco.core.spec import Edge, Node, Path
 from lagco.errors import CheckError, LagcoError, SpecError
 
 _ALL_ACTIONS = 300
@@ -264,6 +270,12 @@ class _Check:
         with self._reporting("is_valid_action()", step) as crashed:
             one_by_one = np.array([bool(env.is_valid_action(action)) for action in actions])
         yield from crashed
+        kinds = self.declared.action.items()
+        names = [name for name, _ in takewhile(lambda kind: not isinstance(kind[1], Path), kinds)]
+        with self._reporting("possible_parts()", step) as crashed:
+            wrong = list(check_possible(env, names, actions[one_by_one], step))
+        yield from crashed
+        yield from wrong
         for hook, ask in hooks.items():
             with self._reporting(hook, step) as crashed:
                 answers = np.asarray(ask())

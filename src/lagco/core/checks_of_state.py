@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from lagco.core.columns import Array, Column, differing_rows
 from lagco.core.declaration import Declaration
+from lagco.core.env import ContinuousEnv
 from lagco.core.finding import Finding, shown
 from lagco.core.graph import GraphView
 from lagco.core.spec import Attribute, Function
@@ -176,3 +178,42 @@ def check_tracking(before: Before, views: Mapping[str, GraphView], step: int) ->
                         f"write it with set_{kind}(), or call touch_{kind}() after writing",
                         step,
                     )
+
+
+def check_possible(
+    env: ContinuousEnv, names: Sequence[str], valid: Any, step: int
+) -> Iterator[Finding]:
+    """`possible_parts` names components and rules out nothing that a valid action has."""
+    declaration = "possible_parts()"
+    possible = env.possible_parts()
+    unknown = [name for name in possible if name not in names]
+    if unknown:
+        yield Finding(
+            "validity",
+            declaration,
+            f"names {unknown[0]!r}, which is not a component",
+            f"use the names of _action_type: {', '.join(names)}",
+            step,
+        )
+        return
+    parts = env.parts_from_actions(valid) if len(valid) and possible else np.empty((0, len(names)))
+    for name, mask in possible.items():
+        if np.asarray(mask).dtype != np.bool_:
+            yield Finding(
+                "validity",
+                declaration,
+                f"has {np.asarray(mask).dtype} for {name!r}",
+                "return bool arrays over node, edge or option indices",
+                step,
+            )
+            continue
+        for row, chosen in enumerate(parts[:, names.index(name)].astype(int).tolist()):
+            if not (chosen < len(mask) and mask[chosen]):
+                yield Finding(
+                    "validity",
+                    declaration,
+                    f"rules out {chosen} for {name!r}, but action {shown(valid[row])} is valid",
+                    "rule out only what no valid action has",
+                    step,
+                )
+                break

@@ -83,6 +83,16 @@ class ContinuousEnv(gym.Env[Any, Any]):
         """Validity of every raw action, in the order of :meth:`all_actions`: bool (N,)."""
         return self.are_valid_actions(self.all_actions())
 
+    def possible_parts(self) -> Mapping[str, Array]:
+        """What valid actions may contain, so that a search among very many need not ask.
+
+        Returns:
+            By name of a component of ``_action_type`` a bool array over its node, edge or option
+            indices; False where no valid action has that one. Components may be left out, and True
+            promises nothing.
+        """
+        return {}
+
     # preview(self, actions) -> values may be defined: the value by which to rank raw actions one
     # step ahead (higher is better), leaving the state as it is.
 

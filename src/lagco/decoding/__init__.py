@@ -11,11 +11,12 @@ from lagco.decoding.metrics import METRICS, Metric, Neighbours
 from lagco.decoding.path_space import PathSpace
 from lagco.decoding.paths import PathSet
 from lagco.decoding.planner import Plan, plan_search
-from lagco.decoding.product import ProductSpace
+from lagco.decoding.product import LISTED, ProductSpace
 from lagco.decoding.strategies import Strategy, make_strategy
 from lagco.decoding.validity import RowPredicate, Validity
 
 __all__ = [
+    "LISTED",
     "METRICS",
     "Dependence",
     "FlatSpace",

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from lagco.core.env import ContinuousEnv
 from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum
 from lagco.decoding import (
+    LISTED,
     FlatSpace,
     Metric,
     Neighbours,
@@ -181,7 +182,15 @@ class ActionSet:
         if env is not None:
             by_rows = self._path is None and not layout.references and len(self._names) > 1
             valid = (RowValidity if by_rows else LateValidity)(self, env)
-        return self.space.nearest(self._searched(query), k, metric, valid)
+        space = self.space
+        if env is None or not isinstance(space, ProductSpace) or space.size <= LISTED:
+            return space.nearest(self._searched(query), k, metric, valid)
+        possible = env.possible_parts()
+        masks = [
+            possible[name][self._tables[name].values] if name in possible else None
+            for name in self._names
+        ]
+        return space.nearest(query, k, metric, valid, masks if possible else None)
 
     def parts(self, rows: Array) -> Array:
         """Values of the components, as declared, of search rows: (k, m)."""

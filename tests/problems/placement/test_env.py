@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lagco.errors import InstanceError, SpecError
+from lagco.instances.instance import References
 from lagco.problems.placement import Placement
 from lagco.problems.placement.generator import draw_cloud
 from lagco.problems.placement.latency import MATRIX_LIMIT
@@ -116,6 +117,33 @@ def test_mask_follows_the_capacities_and_says_what_is_valid_one_by_one(instance)
             used = data["vm_demands"][hosts == pm].sum(axis=0) + data["vm_demands"][vm]
             room = (used <= data["pm_capacities"][pm]).all()
             assert valid == (room and hosts[vm] != pm)
+
+
+def test_parts_that_are_ruled_out_are_in_no_valid_action(instance):
+    seen = set()
+    for source in (instance, tight(instance)):
+        env = Placement(source)
+        for _ in episodes.play(env, steps=8):
+            mask = env.action_mask().reshape(12, -1)
+            possible = env.possible_parts()
+            assert possible["vm"].shape == possible["pm"].shape == (env._view.num_nodes,)
+            assert not mask[~possible["vm"][:12]].any()
+            assert not mask[:, ~possible["pm"][12:]].any()
+            assert not possible["vm"][12:].any()
+            assert not possible["pm"][:12].any()
+            seen |= {("vm", bool(x)) for x in possible["vm"][:12]}
+            seen |= {("pm", bool(x)) for x in possible["pm"][12:]}
+    assert len(seen) == 4  # both happen
+
+
+def tight(instance):
+    """The same with one VM that only one PM can hold, alone."""
+    demands = instance.arrays["vm_demands"].copy()
+    capacities = instance.arrays["pm_capacities"].copy()
+    demands[3] = 0.99 * capacities.max(axis=0)
+    capacities[0] = capacities.max(axis=0)
+    arrays = instance.arrays | {"vm_demands": demands, "pm_capacities": capacities}
+    return replace(instance, arrays=arrays, references=References())
 
 
 def test_columns_after_an_episode_equal_those_of_a_fresh_start(instance):

@@ -36,6 +36,7 @@ from lagco.problems.placement.view_columns import LATENCY, TRAFFIC, on_edges, st
 
 MIGRATION_COST = 0.01
 _DRAWS = 32
+_ROUNDING = 1e-6
 
 
 class Placement(Problem):
@@ -149,6 +150,7 @@ class Placement(Problem):
         self._unit_power = 1.0 / largest if self.features == "full" else 1.0
         self._room = cloud.capacities * SLACK
         self._needs = [tuple(row) for row in cloud.demands.tolist()]
+        self._least = cloud.demands.min(axis=0)
         self._declare()
         self.action_space = gym.spaces.MultiDiscrete([vms, pms])
 
@@ -346,6 +348,15 @@ class Placement(Problem):
         valid = np.empty(len(rows), dtype=np.bool_)
         valid_moves(rows, self._cloud, self._state, valid)
         return valid
+
+    def possible_parts(self) -> dict[str, Array]:
+        """Not the VMs too large for any PM, nor the PMs too full for any VM: (V + P,) each."""
+        used, demands = self._state.used, self._cloud.demands
+        vm, pm = np.zeros((2, len(demands) + len(used)), dtype=np.bool_)
+        left = (self._room - used).max(axis=0)
+        vm[: len(demands)] = (demands <= left + _ROUNDING).all(axis=1)
+        pm[len(demands) :] = (used + self._least <= self._room).all(axis=1)
+        return {"vm": vm, "pm": pm}
 
     def action_mask(self) -> Array:
         """The same for every VM and PM: (V P,)."""
