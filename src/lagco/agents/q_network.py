@@ -8,8 +8,9 @@ once; actions add up rows of the results.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -45,8 +46,13 @@ class ActionTables:
     starts: tuple[int, ...]
     index: Array | None
 
-    def __len__(self) -> int:
+    @cached_property
+    def count(self) -> int:
+        """How many actions there are."""
         return len(self.tables[0]) if self.index is None else len(self.index)
+
+    def __len__(self) -> int:
+        return self.count
 
     def vector(self, position: int, width: int) -> Array:
         """Vector (width,) of one action."""
@@ -157,37 +163,24 @@ class SplitQ:
     def values(self, observations: Array, sets: Sequence[ActionTables]) -> list[Array]:
         """Values of the actions of several states: per state (k,)."""
         found = [_NO_VALUES] * len(sets)
-        chosen: list[int] = []
-        rows = 0
-        for b, actions in enumerate(sets):
-            if not len(actions):
-                continue
-            if rows + len(actions) > _CHUNK:
-                self._write(found, observations, sets, chosen)
-                chosen, rows = [], 0
-            chosen.append(b)
-            rows += len(actions)
-        self._write(found, observations, sets, chosen)
+        for chosen in _chunks(sets):
+            values, ends = self._values(observations[chosen], [sets[b] for b in chosen])
+            for b, value in zip(chosen, np.split(values, ends[:-1]), strict=True):
+                found[b] = value
         return found
 
     def maxima(self, observations: Array, sets: Sequence[ActionTables]) -> Array:
         """The largest value of each state, 0 where it has no action: (B,)."""
-        values = self.values(observations, sets)
-        return np.array([v.max() if len(v) else 0.0 for v in values], dtype=np.float32)
+        found = np.zeros(len(sets), dtype=np.float32)
+        for chosen in _chunks(sets):
+            values, ends = self._values(observations[chosen], [sets[b] for b in chosen])
+            found[chosen] = np.maximum.reduceat(values, np.concatenate([[0], ends[:-1]]))
+        return found
 
-    def _write(
-        self,
-        found: list[Array],
-        observations: Array,
-        sets: Sequence[ActionTables],
-        chosen: Sequence[int],
-    ) -> None:
-        if chosen:
-            values = self._values(observations[chosen], [sets[b] for b in chosen])
-            for b, value in zip(chosen, values, strict=True):
-                found[b] = value
-
-    def _values(self, observations: Array, sets: Sequence[ActionTables]) -> list[Array]:
+    def _values(
+        self, observations: Array, sets: Sequence[ActionTables]
+    ) -> tuple[Array, npt.NDArray[np.int64]]:
+        """Values of all actions, one state after the other, and where each state's end."""
         observed = observations @ self._for_observation.T
         observed += self._bias
         parts, index, ends = self._pass_tables(sets)
@@ -199,12 +192,12 @@ class SplitQ:
             hidden += bias
             np.maximum(hidden, SLOPE * hidden, out=hidden)
         weight, bias = self._rest[-1]
-        return np.split(hidden @ weight[0] + bias[0], ends[:-1])
+        return hidden @ weight[0] + bias[0], ends
 
     def _pass_tables(self, sets: Sequence[ActionTables]) -> tuple[Array, Array, Array]:
         """First-layer rows of all components (row 0: nothing), their rows per action, and ends."""
-        ends = np.cumsum([len(actions) for actions in sets])
-        components = max(len(actions.tables) for actions in sets)
+        ends = np.cumsum([actions.count for actions in sets])
+        components = max([len(actions.tables) for actions in sets])
         parts = [np.zeros((1, len(self._bias)), dtype=np.float32)]
         offsets = np.zeros((len(sets), components), dtype=np.int64)
         total = 1
@@ -229,6 +222,23 @@ class SplitQ:
                 np.add(actions.index, offset[:count], out=index[begin:end, :count])
             begin = end
         return np.concatenate(parts), index, ends
+
+
+def _chunks(sets: Sequence[ActionTables]) -> Iterator[list[int]]:
+    """Positions of the states that have actions, as many at a time as pass through together."""
+    chosen: list[int] = []
+    rows = 0
+    for b, actions in enumerate(sets):
+        count = actions.count
+        if not count:
+            continue
+        if chosen and rows + count > _CHUNK:
+            yield chosen
+            chosen, rows = [], 0
+        chosen.append(b)
+        rows += count
+    if chosen:
+        yield chosen
 
 
 @njit(cache=True)

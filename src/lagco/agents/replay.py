@@ -160,17 +160,14 @@ class ActionReplayBuffer(BaseBuffer):
             alive &= ~over
         stop[alive] = (slots[alive] + self.n_steps) % self.buffer_size
         discounts[alive] = discount
-        observations = np.zeros((count, *self.obs_shape), np.float32)
-        actions: list[ActionTables] = []
-        for b, (slot, env, end) in enumerate(zip(stop.tolist(), envs.tolist(), ends, strict=True)):
-            found = _NONE
-            if end == TRUNCATED:
-                observations[b], found = self.last[slot, env]
-            elif end == GOES_ON:
-                observations[b], found = self.observations[slot, env], self.actions[slot][env]
-            actions.append(found)
-            if not len(found):
-                discounts[b] = 0.0
+        observations = self.observations[stop, envs]
+        places = zip(stop.tolist(), envs.tolist(), strict=True)
+        actions = [self.actions[slot][env] for slot, env in places]
+        for b in np.flatnonzero(ends).tolist():
+            observations[b], actions[b] = 0.0, _NONE
+            if ends[b] == TRUNCATED:
+                observations[b], actions[b] = self.last[int(stop[b]), int(envs[b])]
+        discounts[[b for b, found in enumerate(actions) if not found.count]] = 0.0
         inputs = np.concatenate([self.observations[slots, envs], self.chosen[slots, envs]], axis=1)
         return Returns(inputs, rewards, discounts, observations, actions)
 
