@@ -110,15 +110,8 @@ class GraphView:
         edge_attributes: Mapping[str, Column],
         labels: Sequence[Hashable] | None,
     ) -> None:
-        for kind, columns, rows in (
-            ("node", nodes, num_nodes),
-            ("edge", edge_attributes, edges.shape[1]),
-        ):
-            for name, column in columns.items():
-                if len(column) != rows:
-                    raise SpecError(
-                        f"{kind} attribute {name!r} has {len(column)} rows for {rows} {kind}s"
-                    )
+        _check_rows("node", nodes, num_nodes)
+        _check_rows("edge", edge_attributes, edges.shape[1])
         if labels is not None and len(labels) != num_nodes:
             raise SpecError(f"{len(labels)} labels for {num_nodes} nodes")
         self.num_nodes = num_nodes
@@ -207,13 +200,15 @@ class GraphView:
                 f"extend(num_nodes={total}): there are {self.num_nodes} nodes; use replace()"
             )
         more = _checked_edges(edges, total)
-        self._set(
-            total,
-            np.concatenate([self.edges, more], axis=1) if more.size else self.edges,
-            self.nodes if nodes is None else nodes,
-            self.edge_attributes if edge_attributes is None else edge_attributes,
-            self.labels if labels is None else labels,
-        )
+        ends = np.concatenate([self.edges, more], axis=1) if more.size else self.edges
+        columns = self.edge_attributes if edge_attributes is None else edge_attributes
+        if total == self.num_nodes and nodes is None and labels is None:
+            _check_rows("edge", columns, ends.shape[1])
+            self.edges, self.edge_attributes = ends, dict(columns)
+        else:
+            nodes = self.nodes if nodes is None else nodes
+            labels = self.labels if labels is None else labels
+            self._set(total, ends, nodes, columns, labels)
         self._note(WIRING, "", None)
 
     def move_edges(self, rows: Rows, heads: Any, tails: Any = None) -> None:
@@ -384,13 +379,23 @@ class GraphView:
             self._base += half
 
 
+def _check_rows(kind: str, columns: Mapping[str, Column], rows: int) -> None:
+    for name, column in columns.items():
+        if len(column) != rows:
+            raise SpecError(f"{kind} attribute {name!r} has {len(column)} rows for {rows} {kind}s")
+
+
 def _checked_edges(edges: npt.ArrayLike, num_nodes: int) -> Array:
     pairs = np.asarray(edges, dtype=np.int64)
     if pairs.size == 0:
         return pairs.reshape(2, 0)
     if pairs.ndim != 2 or pairs.shape[0] != 2:
         raise SpecError(f"edges must have shape (2, E), got {pairs.shape}; transpose them?")
-    low, high = pairs.min(), pairs.max()
+    if pairs.shape[1] == 1:  # an edge at a time is common
+        first, second = pairs.ravel().tolist()
+        low, high = min(first, second), max(first, second)
+    else:
+        low, high = pairs.min(), pairs.max()
     if low < 0 or high >= num_nodes:
         raise SpecError(
             f"edges name node {low if low < 0 else high}, but the nodes are 0 to {num_nodes - 1}"
