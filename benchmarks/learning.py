@@ -3,8 +3,10 @@
     python benchmarks/learning.py --out runs/learning [--problems tsp] [--methods projection]
     python benchmarks/learning.py --out runs/learning --table
     python benchmarks/learning.py --out runs/learning --problems tsp --sizes 20,50,100
+    python benchmarks/learning.py --out runs/learning --methods projection --set anneal=true
 
-The last one tests what was trained on 12 fresh instances of each size.
+The third tests what was trained on 12 fresh instances of each size; the last trains with other
+settings than the defaults and gives them rows of their own.
 Runs that are there already are not repeated, so the command can be stopped and given again; several
 processes may share a folder if they train different methods. Instances are of the paper's ranges.
 """
@@ -12,7 +14,9 @@ processes may share a folder if they train different methods. Instances are of t
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +54,18 @@ def measure(evaluation: Evaluation) -> dict[str, Any]:
     return {key: entry and entry.iqm for key, entry in summary.items()}
 
 
-def run(problem: str, method: str, features: str, seed: int, steps: int, out: Path) -> None:
-    """Train and test once, unless that was done."""
-    folder = out / problem / f"{method}-{features}-{seed}"
+def run(
+    problem: str,
+    method: str,
+    features: str,
+    seed: int,
+    steps: int,
+    out: Path,
+    settings: str = "",
+) -> None:
+    """Train and test once, unless that was done; `settings` is like ``anneal=true,epochs=5``."""
+    name = "-".join(filter(None, (method, settings, features, str(seed))))
+    folder = out / problem / name
     if (folder / "result.json").exists():
         return
     train, test = data_of(problem, out)
@@ -67,10 +80,11 @@ def run(problem: str, method: str, features: str, seed: int, steps: int, out: Pa
         features=features,
         seed=seed,
         steps=steps,
+        **tomllib.loads(settings.replace(",", "\n")),
     )
     result = {
         "problem": problem,
-        "method": method,
+        "method": f"{method}, {settings}" if settings else method,
         "features": features,
         "seed": seed,
         "steps": steps,
@@ -145,6 +159,7 @@ def main() -> None:
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--features", default="full")
     parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--set", default="", metavar="NAME=VALUE,...", help="training settings")
     parser.add_argument("--table", action="store_true", help="only print the tables")
     parser.add_argument("--sizes", help="only test what was trained, on instances of these sizes")
     arguments = parser.parse_args()
@@ -156,10 +171,9 @@ def main() -> None:
             )
         return
     if not arguments.table:
-        for seed in SEEDS:
-            for problem in problems:
-                for method in methods:
-                    run(problem, method, arguments.features, seed, arguments.steps, arguments.out)
+        for seed, problem, method in itertools.product(SEEDS, problems, methods):
+            features, steps = arguments.features, arguments.steps
+            run(problem, method, features, seed, steps, arguments.out, arguments.set)
     table(arguments.out, problems)
 
 
