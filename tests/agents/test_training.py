@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import signal
 import subprocess
@@ -78,6 +79,8 @@ def test_a_killed_run_ends_with_the_same_weights(method, tmp_path):
         assert not (tmp_path / "killed" / "agent.json").exists()
     assert start("killed").wait() == 0
     whole, killed = (tmp_path / name for name in ("whole", "killed"))
+    spent = [float(row["seconds"]) for row in csv.DictReader((killed / "progress.csv").open())]
+    assert spent == sorted(spent)  # goes on counting
     assert (whole / "agent.safetensors").read_bytes() == (killed / "agent.safetensors").read_bytes()
     rows = [
         [line.split(",")[:-1] for line in (f / "progress.csv").read_text().splitlines()]

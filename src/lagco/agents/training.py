@@ -144,7 +144,7 @@ def _run(
             "instances": [instance.checksum for instance in instances],
             "sizes": [instance.size for instance in instances],
             "steps": int(model.num_timesteps),
-            "seconds": round(time.perf_counter() - began, 1),
+            "seconds": round(curve.earlier + time.perf_counter() - began, 1),
         },
     )
     path.unlink(missing_ok=True)
@@ -213,6 +213,8 @@ class _Curve:
         self._env = env
         self._report = report
         self._rows: list[dict[str, Any]] = []
+        #: seconds that the run took before it was interrupted
+        self.earlier = 0.0
         self._board: Any = None
         self._began = time.perf_counter()
 
@@ -221,6 +223,7 @@ class _Curve:
         if steps and self._path.exists():
             rows = list(csv.DictReader(io.StringIO(self._path.read_text())))
             self._rows = [row for row in rows if int(row["steps"]) <= steps]
+            self.earlier = float(self._rows[-1]["seconds"]) if self._rows else 0.0
         self._write()
         with contextlib.suppress(ImportError):  # tensorboard comes with the extra 'report'
             from torch.utils.tensorboard import SummaryWriter
@@ -234,7 +237,7 @@ class _Curve:
         for name in ("score", "score_best", "return", "length"):
             values = [e[name] for e in self._env.recent if e[name] is not None]
             row[name] = round(float(np.mean(values)), 6) if values else ""
-        row["seconds"] = round(time.perf_counter() - self._began, 2)
+        row["seconds"] = round(self.earlier + time.perf_counter() - self._began, 2)
         self._rows.append(row)
         self._write()
         if self._board is not None:
