@@ -12,12 +12,15 @@ from typer.testing import CliRunner
 import lagco
 from lagco.agents.shipped import default_agent, shipped_problems
 from lagco.cli import app
+from lagco.core.problem import Problem
 from lagco.errors import LagcoError, SpecError, UnknownName
 from lagco.generation import generate_instance
 from lagco.instances.formats import read, read_solution
 from lagco.problems import problem_class
+from lagco.problems.placement.generator import draw_cloud
+from lagco.problems.placement.latency import MATRIX_LIMIT
 from lagco.registration import ENTRIES
-from lagco.solving import _mixed_team
+from lagco.solving import _mixed_team, _Search
 from tests.shared_instances import shared_instance
 
 DATA = Path(__file__).parent / "data"
@@ -176,3 +179,65 @@ def test_every_other_member_looks_ahead_where_states_are_improved(name, expected
     rngs = [np.random.default_rng(i) for i in range(3)]
     actions = team.act((0, 1, 2), rngs, (True, True, True))
     assert all(env.is_valid_action(action) for env, action in zip(envs, actions, strict=True))
+
+
+class Cover(problem_class("min-vertex")):
+    """A problem of a user's own, which cannot draw instances."""
+
+    name = "cover"
+    draw = Problem.draw
+
+
+class TinyCover(Cover):
+    @classmethod
+    def draw(cls, rng, size=None):
+        return replace(generate_instance("min-vertex", size=10), problem="cover", name="tiny")
+
+
+@pytest.mark.parametrize("cls", [Cover, TinyCover])
+def test_a_problem_of_ones_own(cls, tmp_path):
+    instance = replace(generate_instance("min-vertex", size=12), problem="cover")
+    answer = lagco.solve(instance, problem=cls, policy="greedy", seconds=0.3)
+    assert answer.valid
+    answer.draw(tmp_path / "cover.png")
+    assert (tmp_path / "cover.png").stat().st_size > 1000
+
+
+def test_machines_too_many_to_sweep(tmp_path):
+    cloud = draw_cloud(np.random.default_rng(0), 40, MATRIX_LIMIT + 10, 3)
+    answer = lagco.solve(cloud, policy="random", seconds=0.3)
+    assert answer.valid
+    assert answer.reference is None
+    with pytest.raises(LagcoError, match="without sweeps and solver"):
+        lagco.solve(cloud, policy="solver", seconds=0.3)
+
+
+@pytest.mark.parametrize("problem", NAMES)
+def test_a_solvers_answer_can_be_drawn(problem, tmp_path):
+    answer = lagco.solve(generate_instance(problem, size=10), policy="solver", seconds=1.0)
+    answer.draw(tmp_path / "answer.png")
+    assert (tmp_path / "answer.png").stat().st_size > 1000
+
+
+def test_the_picture_of_attacks_shows_the_hosts_they_own():
+    instance = generate_instance("cyber-path", size=12, references=["solver"])
+    solver = instance.references.solver
+    env = problem_class("cyber-path")(instance)
+    env.show(solver.solution)
+    assert env.objective() == env.recompute_objective() == solver.value
+    assert env.get_graphs()["attack_G"].num_nodes == solver.value
+
+
+def test_the_mode_is_played_from_every_start(monkeypatch):
+    begun = []
+    begin = _Search._begin
+
+    def noted(self, member):
+        begun.append(begin(self, member))
+        return begun[-1]
+
+    monkeypatch.setattr(_Search, "_begin", noted)
+    lagco.solve(generate_instance("tsp", size=8), policy="greedy", seconds=0.5)
+    modes = [episode for episode in begun if not episode.explore]
+    assert sorted(episode.start for episode in modes) == list(range(8))
+    assert {len(episode.actions) for episode in modes} == {7}

@@ -25,7 +25,7 @@ class RandomPolicy:
     name = "random"
 
     def act(self, env: ContinuousEnv, rng: np.random.Generator, explore: bool = True) -> Any:
-        """Any valid action."""
+        """Any valid action; None if there is none."""
         return draw_valid_action(env, rng)
 
 
@@ -35,7 +35,7 @@ class GreedyPolicy:
     name = "greedy"
 
     def act(self, env: ContinuousEnv, rng: np.random.Generator, explore: bool = True) -> Any:
-        """The best action one step ahead."""
+        """The best action one step ahead; None if there is none."""
         preview = getattr(env, "preview", None)
         if preview is None:
             raise SpecError(
@@ -43,6 +43,8 @@ class GreedyPolicy:
                 "actions one step ahead"
             )
         actions = env.valid_actions()
+        if not len(actions):
+            return None
         values = preview(actions)
         best = np.flatnonzero(values == values.max())
         return actions[best[rng.integers(len(best))]]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from lagco.core.picture import save_picture
 from lagco.core.problem import Problem
-from lagco.errors import LagcoError, MissingExtra, SpecError, suggest
+from lagco.errors import InstanceError, LagcoError, MissingExtra, SpecError, suggest
 from lagco.instances import Instance, SolverReference
 from lagco.instances.formats import read
 from lagco.policies import POLICIES, plain_policy
@@ -64,6 +64,7 @@ class Answer:
             and compiled code is not counted.
         episodes: how many were finished.
         trace: how to reach the solution's state again, where steps led to it.
+        cls: class of the problem.
     """
 
     problem: str
@@ -77,6 +78,7 @@ class Answer:
     seconds: float
     episodes: int
     trace: Trace | None = None
+    cls: type[Problem] | None = field(default=None, repr=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -103,10 +105,10 @@ class Answer:
 
     def draw(self, path: str | Path) -> None:
         """Write a picture of the solution; the suffix sets the format."""
-        cls = registered_class(self.problem, "the answer")
+        cls = self.cls or registered_class(self.problem, "the answer")
         env = cls(self.instance, rewards=False)
         if self.trace is None:
-            env.reset(seed=0, options={"start": self.solution})
+            env.show(self.solution)
         else:
             env.reset(seed=self.trace.seed, options={"start": self.trace.start})
             for action in self.trace.actions:
@@ -139,8 +141,8 @@ def solve(
         agent: ``default`` (the agent that comes with lagco), the folder of a bundle, or an agent.
         policy: instead of an agent: ``random``, ``greedy`` or ``solver``.
         decoder: how a projection agent's points are decoded. By default the nearest action is
-            taken; where states are improved step by step, half of the episodes of a
-            `soft-projection` agent take the one with the best preview among the nearest `k`.
+            taken; where states are improved step by step, every other of the episodes side by side
+            of a `soft-projection` agent takes the best preview among the nearest `k`.
         k: how many of the nearest actions that decoder chooses among.
         start: ``current`` (what the file says, else ``default``), ``default`` or ``worst``.
         seconds: time limit, for the answer and the reference it is compared with.
@@ -204,6 +206,7 @@ def solve(
         elapsed,
         found.episodes,
         trace,
+        cls,
     )
 
 
@@ -345,6 +348,7 @@ class _Search:
         self.team = team
         self._plan = plan
         self._deadline = deadline
+        self._playing: dict[int, _Episode] = {}
         self.best: tuple[float, Array, Trace] | None = None
         self.finished = 0
 
@@ -353,15 +357,18 @@ class _Search:
 
         Without a solution so far, the first environment goes on beyond the deadline.
         """
-        playing = {i: self._begin(i) for i in range(len(self._envs))}
-        before = self.finished
+        playing, before = self._playing, self.finished
+        waiting = set(range(len(self._envs))) - set(playing)
         while not (until_first and self.finished > before):
+            playing.update({member: self._begin(member) for member in sorted(waiting)})
+            waiting.clear()
             if time.perf_counter() > self._deadline:
                 for member, episode in playing.items():
                     self._note(self._envs[member], episode)
                 if self.best is not None:
                     return
-                playing = dict(itertools.islice(playing.items(), 1))
+                for member in list(playing)[1:]:
+                    del playing[member]
             members = list(playing)
             rngs = [playing[m].rng for m in members]
             actions = self.team.act(members, rngs, [playing[m].explore for m in members])
@@ -374,7 +381,8 @@ class _Search:
                 if terminated or truncated:
                     self.finished += 1
                     self._note(env, episode)
-                    playing[member] = self._begin(member)
+                    del playing[member]
+                    waiting.add(member)
 
     def _begin(self, member: int) -> _Episode:
         start, seed, explore = next(self._plan)
@@ -394,6 +402,8 @@ class _Search:
 
 def _load_compiled(cls: type[Problem], make_team: Any, features: str) -> None:
     """Take a few steps on a small instance, so that compiled code is in memory."""
+    if not cls.can_draw():
+        return
     small = cls.generate(cls.default_size)
     with contextlib.suppress(MissingExtra, SpecError):
         cls.solve(small, 0, 0.0)
@@ -406,7 +416,9 @@ def _load_compiled(cls: type[Problem], make_team: Any, features: str) -> None:
     rngs = [np.random.default_rng(0)] * 2
     for _ in range(3):
         for env, action in zip(envs, team.act((0, 1), rngs, (False, True)), strict=True):
-            env.step(action)
+            *_, terminated, truncated, _ = env.step(action)
+            if terminated or truncated:
+                return
 
 
 def _gap(cls: type[Problem], objective: float, reference: float) -> float | None:
@@ -427,7 +439,7 @@ def _reference(
     limit = time.perf_counter() + _REFERENCE_SHARE * seconds
     try:
         return _solver_within(cls, instance, seed, limit)
-    except (MissingExtra, SpecError):  # no solver on this machine, or none at all
+    except (MissingExtra, SpecError, InstanceError):  # no solver here, none at all, none so large
         return None
 
 
@@ -452,5 +464,8 @@ def _with_scale(cls: type[Problem], instance: Instance, seed: int, seconds: floa
     """The instance with the sweeps that its objective is defined by, where it needs them."""
     if not cls.scaled_by_sweeps or instance.references.sweeps is not None:
         return instance
-    references = cls.sweep(instance, max(20, int(100 * seconds)), seed)
+    try:
+        references = cls.sweep(instance, max(20, int(100 * seconds)), seed)
+    except InstanceError:  # too large to be swept: there are plain bounds
+        return instance
     return replace(instance, references=replace(instance.references, sweeps=references.sweeps))

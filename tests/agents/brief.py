@@ -64,7 +64,7 @@ class RandomActor:
 
 
 def weights_of(method, model):
-    return METHODS[method].weights(model)
+    return {name: array.copy() for name, array in METHODS[method].weights(model).items()}
 
 
 def equal_weights(first, second):

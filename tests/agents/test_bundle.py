@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from safetensors.numpy import load_file, save
 
 import lagco
 from lagco import LagcoError
+from lagco.agents.shipped import FOLDER, default_agent
+from lagco.core.problem import Problem
 from lagco.generation import generate_instance
 from lagco.problems import problem_class
 from tests.agents.runs import instances, trained
@@ -153,3 +156,32 @@ def test_swapped_tensors_are_noticed(folder):
 def test_another_problems_bundle_is_refused(folder):
     with pytest.raises(LagcoError, match="for 'tsp', not for 'max-cut'"):
         lagco.load(folder, "max-cut")
+
+
+def test_a_bundle_may_be_loaded_with_its_problem_named():
+    """Also where actions contain objects, whose declarations are not in the files."""
+    folder = FOLDER / "ospf"
+    for problem in ("ospf", problem_class("ospf")):
+        agent = lagco.load(folder, problem)
+        assert agent.solve(generate_instance("ospf", size=10), episodes=1).objective > 0
+
+
+def test_objects_of_a_problem_that_cannot_draw_are_read_off_an_instance():
+    class Given(problem_class("ospf")):
+        draw = Problem.draw
+
+    instance = generate_instance("ospf", size=10)
+    with pytest.raises(LagcoError, match="'delta'.*problem= and instance="):
+        lagco.load(FOLDER / "ospf", Given)
+    assert lagco.load(FOLDER / "ospf", Given, instance).solve(instance, episodes=1).objective > 0
+
+
+def test_paths_may_be_longer_in_the_next_instance():
+    """An agent keeps its view of an environment that is given another instance."""
+    agent = default_agent("traffic")
+    first = generate_instance("traffic", size=8, seed=1)
+    for hops in (3, 6):
+        other = replace(first, name="other", params=first.params | {"max_path_len": hops})
+        (alone,) = lagco.evaluate(agent, [other], episodes=2).results
+        _, after = lagco.evaluate(agent, [first, other], episodes=2).results
+        assert alone.episodes == after.episodes

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,9 @@ from lagco import LagcoError, SpecError
 from lagco.agents.config import METHODS, train_config
 from lagco.agents.training import chosen_instances, train
 from lagco.agents.vector_env import InstanceDeck
+from lagco.embedding.encoder import Encoder
 from lagco.generation import generate_instance
+from lagco.instances import References
 from tests.agents.runs import SETTINGS, instances, trained
 from tests.latent.conftest import brief_encoder
 
@@ -146,6 +149,73 @@ def test_learning_goes_on_from_another_agent(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("method", "changes"),
+    [
+        *[
+            (method, {})
+            for method in ("projection", "soft-projection", "iterative", "g-discrete-m")
+        ],
+        *[(method, {"decoder": "scored"}) for method in LATENT],
+    ],
+)
+def test_everything_that_decides_is_taken_over(method, changes, tmp_path):
+    given = trained(method, **changes)
+    still = {"learning_rate": 1e-12, "weight_decay": 0.0, "steps": 256}
+    agent = train(
+        "tsp", instances(), tmp_path, init=given, method=method, **(SETTINGS | still | changes)
+    )
+    for name, array in lagco.load(given).weights.items():
+        np.testing.assert_allclose(agent.weights[name], array, atol=1e-6, err_msg=name)
+
+
+def test_an_agent_with_a_scorer_may_go_on_without(tmp_path):
+    given = trained("projection", decoder="scored")
+    agent = train("tsp", instances(), tmp_path, init=given, method="projection", **SETTINGS)
+    assert not any(name.startswith("scorer") for name in agent.weights)
+
+
+def test_another_encoder_of_the_same_features_is_another_run(tmp_path):
+    short = SETTINGS | {"steps": 256}
+    train("tsp", instances(), tmp_path, encoder=brief_encoder("tsp"), **short)
+    brief_encoder("tsp").save(tmp_path / "encoder")
+    changed = Encoder.load(tmp_path / "encoder")
+    assert changed.content_hash == brief_encoder("tsp").content_hash
+    next(iter(changed.views["cities"].weights.values()))[...] += 1.0
+    assert changed.layout_hash == brief_encoder("tsp").layout_hash
+    with pytest.raises(LagcoError, match="holds another run"):
+        train("tsp", instances(), tmp_path, encoder=changed, **short)
+
+
+def test_episodes_without_a_decision_are_passed_over(tmp_path):
+    """A demand on a tree has one path only: nothing to decide."""
+    tree = no_choice()
+    with pytest.raises(LagcoError, match="'tree': no action is valid at its start"):
+        train("traffic", [tree], tmp_path, encoder=brief_encoder("traffic"), **SETTINGS)
+    both = [tree, instances("traffic")[0]]
+    short = SETTINGS | {"steps": 256}
+    agent = train("traffic", both, tmp_path / "both", encoder=brief_encoder("traffic"), **short)
+    for policy in (agent, "random", "greedy"):
+        (result,) = lagco.evaluate(policy, [tree], episodes=2).results
+        assert [e.reason for e in result.episodes] == ["no valid action"] * 2
+
+
+def no_choice():
+    network = generate_instance("traffic", size=6, index=1)
+    arrays = {
+        "edges": np.array([[0, 1, 2], [1, 2, 3]]),
+        "capacities": np.full(3, 10.0),
+        "demands": np.array([[0, 3], [3, 1]]),
+        "volumes": np.array([1.0, 2.0]),
+    }
+    params = network.params | {"nodes": 4, "max_path_len": 3}
+    known = {name: arrays.get(name, array) for name, array in network.arrays.items()}
+    assert set(arrays) <= set(known), known.keys()
+    return replace(
+        network, name="tree", size=4, arrays=known, params=params, references=References()
+    )
+
+
 def test_strategies_choose_by_size():
     assert [i.size for i in chosen_instances(instances(), "varied")] == [8, 10, 12]
     assert [chosen_instances(instances(), s)[0].size for s in ("small", "medium", "large")] == [
@@ -168,6 +238,8 @@ def test_the_deck_is_shuffled_without_replacement():
 def test_configuration_comes_from_defaults_file_and_flags(tmp_path):
     file = tmp_path / "run.toml"
     file.write_text("steps = 5000\ngamma = 0.8\nhidden = [32, 16]\n")
+    assert train_config(features="paper").anneal
+    assert not train_config(preset="paper").anneal
     config = train_config(file, steps=7000, method="soft-projection")
     assert (config.steps, config.gamma, config.hidden) == (7000, 0.8, (32, 16))
     assert config.entropy == 0.001

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -96,3 +99,9 @@ def test_poolings():
     assert RootSum(rows).tolist() == [4.0, 6.0]
     assert Concat(rows[:2]).tolist() == [1.0, 5.0, 3.0, 1.0]
     assert Mean(np.zeros((0, 2))).tolist() == [0.0, 0.0]
+
+
+def test_copies_of_a_named_pooling_are_that_pooling():
+    for pooling in (Mean, Concat):
+        assert copy.deepcopy(pooling) is pooling
+        assert pickle.loads(pickle.dumps(pooling)) is pooling

@@ -6,6 +6,7 @@ import io
 import json
 import pickle
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -234,3 +235,13 @@ def test_a_file_that_declares_too_much_is_refused_before_unpacking(tmp_path):
 def test_missing_file(tmp_path):
     with pytest.raises(InstanceError, match="nowhere.npz: no such file"):
         read_instance(tmp_path / "nowhere.npz")
+
+
+def test_an_instance_leaves_the_given_arrays_as_they_are():
+    given = np.zeros((3, 2))
+    instance = Instance(problem="tsp", name="t", size=3, arrays={"coordinates": given})
+    given[0] = 1.0
+    assert instance.arrays["coordinates"][0].tolist() == [0.0, 0.0]
+    with pytest.raises(ValueError, match="read-only"):
+        instance.arrays["coordinates"][0] = 1.0
+    assert replace(instance, name="u").arrays["coordinates"] is instance.arrays["coordinates"]

@@ -158,3 +158,23 @@ def test_tree_and_table_find_the_same_neighbours():
     found = neighbour_lists(same, 5)
     assert (found != np.arange(1200)[:, None]).all()
     assert all(len(set(row)) == 5 for row in found.tolist())
+
+
+def explicit(matrix):
+    size = len(matrix)
+    return Instance(
+        problem="tsp", name="m", size=size, arrays={"matrix": matrix}, params={"metric": "explicit"}
+    )
+
+
+def test_distances_are_the_same_both_ways():
+    matrix = np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0)))
+    rounded = matrix.copy()
+    rounded[1, 2] += 1e-15
+    assert TSP(explicit(rounded)).evaluate_solution(explicit(rounded), np.arange(5)) == 8.0
+    matrix[1, 2] = 7.0
+    with pytest.raises(InstanceError, match=r"'m': matrix\[1, 2\] is 7 and matrix\[2, 1\] is 1"):
+        TSP(explicit(matrix))
+    matrix[1, 2] = matrix[2, 1] = -1.0
+    with pytest.raises(InstanceError, match=r"matrix\[1, 2\] is -1; give distances of 0 or more"):
+        TSP(explicit(matrix))

@@ -194,12 +194,18 @@ def save_bundle(
     write_atomically(folder / DESCRIPTION, readable_json(description))
 
 
-def load(path: str | Path, problem: str | type[Problem] | None = None) -> Agent:
+def load(
+    path: str | Path,
+    problem: str | type[Problem] | None = None,
+    instance: Instance | None = None,
+) -> Agent:
     """Load a trained agent. Nothing in the files is executed.
 
     Args:
         path: folder of a bundle.
         problem: needed if the problem is not one of lagco's: ``module:Class`` or the class.
+        instance: any one of that problem, where it cannot draw instances itself and its actions
+            contain objects; declarations are read off it.
 
     Raises:
         BundleError: the message names the file and what is wrong with it.
@@ -235,8 +241,7 @@ def load(path: str | Path, problem: str | type[Problem] | None = None) -> Agent:
         raise BundleError(f"{weights_path}: {error}") from error
     space = None
     if method.latent:
-        declaration = None if problem is not None else _declaration(cls, description)
-        space = load_space(folder / SPACE, declaration)
+        space = load_space(folder / SPACE, _declaration(cls, description, instance))
     agent = Agent(cls, method, weights, description, space)
     decoder = str(description["config"].get("decoder", "nearest"))
     if decoder != "nearest" and agent.name in ("projection", "soft-projection"):
@@ -267,9 +272,15 @@ def read_description(folder: Path) -> dict[str, Any]:
     return description
 
 
-def _declaration(cls: type[Problem], description: Mapping[str, Any]) -> Declaration:
-    """The declarations of a registered problem, read off a small instance."""
-    env = cls(size=cls.default_size, features=str(description["config"].get("features", "full")))
+def _declaration(
+    cls: type[Problem], description: Mapping[str, Any], instance: Instance | None
+) -> Declaration | None:
+    """The declarations of a problem, read off an instance; None if there is none."""
+    if instance is None:
+        if not cls.can_draw():
+            return None
+        instance = cls.generate(cls.default_size)
+    env = cls(instance, features=str(description["config"].get("features", "full")))
     return read_declaration(env, env.graph_views())
 
 

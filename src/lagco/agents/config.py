@@ -103,9 +103,13 @@ class TrainConfig:
         ):
             if getattr(self, name) not in known:
                 raise SpecError(suggest(name, getattr(self, name), known))
-        for name in ("steps", "envs", "k", "batch_size", "rollout", "epochs", "n_step", "buffer"):
+        for name in _COUNTS:
             if getattr(self, name) < 1:
                 raise SpecError(f"{name}={getattr(self, name)}: at least 1")
+        if self.decoder != "nearest":
+            from lagco.latent.decoder import Decoder
+
+            Decoder(self.decoder, self.k)  # says what is wrong with them
         if not 0.0 <= self.gamma <= 1.0:
             raise SpecError(f"gamma={self.gamma}: between 0 and 1")
         if self.rollout % self.envs:
@@ -118,6 +122,12 @@ class TrainConfig:
         """Plain values, for JSON."""
         return dataclasses.asdict(self) | {"hidden": list(self.hidden)}
 
+
+#: numbers that are at least 1
+_COUNTS = (
+    *("steps", "envs", "k", "batch_size", "rollout", "epochs", "n_step", "buffer"),
+    *("train_every", "target_every"),
+)
 
 #: what a method changes in the defaults, and what the preset `paper` then changes
 _METHOD_DEFAULTS: dict[str, dict[str, Any]] = {
@@ -132,11 +142,14 @@ _METHOD_DEFAULTS: dict[str, dict[str, Any]] = {
     },
     "iterative": {"learning_rate": 1e-4, "batch_size": 32, "gamma": 0.95},
 }
+#: with `paper` features, from which less can be told, the mode else turns in circles
+_WITH_PAPER_FEATURES: dict[str, dict[str, Any]] = {"projection": {"anneal": True}}
 _PAPER: dict[str, Any] = {"scale_rewards": False, "lessons": False}
 _PAPER_METHODS: dict[str, dict[str, Any]] = {
     "iterative": {"tau": 0.05, "target_every": 10_000},
     **{
-        method: {name: getattr(TrainConfig, name) for name in _METHOD_DEFAULTS[method]}
+        method: {"anneal": False}
+        | {name: getattr(TrainConfig, name) for name in _METHOD_DEFAULTS[method]}
         for method in ("projection", "soft-projection")
     },
 }
@@ -155,6 +168,8 @@ def train_config(file: str | Path | None = None, **given: Any) -> TrainConfig:
             raise SpecError(suggest("configuration key", name, known))
     method = str(values.get("method", TrainConfig.method))
     base = dict(_METHOD_DEFAULTS.get(method, {}))
+    if values.get("features") == "paper":
+        base |= _WITH_PAPER_FEATURES.get(method, {})
     if values.get("preset") == "paper":
         base |= _PAPER | _PAPER_METHODS.get(method, {}) | {"features": "paper"}
     if "hidden" in values:

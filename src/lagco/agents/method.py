@@ -56,7 +56,7 @@ class Method(Protocol):
         ...
 
     def weights(self, model: BaseAlgorithm) -> dict[str, Array]:
-        """The arrays that decide."""
+        """The arrays that decide; the model's own, not copies."""
         ...
 
     def facts(self, env: ProblemVecEnv) -> dict[str, Any]:

@@ -92,7 +92,10 @@ def perceptron(weights: Mapping[str, Array], prefix: str) -> Perceptron:
 
 
 def layer_arrays(prefix: str, *modules: Any) -> dict[str, Array]:
-    """Arrays of the linear layers of torch modules, named as :func:`perceptron` reads them."""
+    """Arrays of the linear layers of torch modules, named as :func:`perceptron` reads them.
+
+    They are the modules' own: writing to them changes the modules.
+    """
     from torch import nn
 
     found: dict[str, Array] = {}
@@ -100,8 +103,8 @@ def layer_arrays(prefix: str, *modules: Any) -> dict[str, Array]:
     for module in modules:
         for layer in module.modules():
             if isinstance(layer, nn.Linear):
-                found[f"{prefix}.{number}.weight"] = layer.weight.detach().numpy().copy()
-                found[f"{prefix}.{number}.bias"] = layer.bias.detach().numpy().copy()
+                found[f"{prefix}.{number}.weight"] = layer.weight.detach().numpy()
+                found[f"{prefix}.{number}.bias"] = layer.bias.detach().numpy()
                 number += 1
     return found
 

@@ -18,6 +18,7 @@ from lagco.agents.network import layer_arrays, perceptron, policy_arguments, ppo
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
+from lagco.decoding import NoValidAction
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentSpace
@@ -115,7 +116,7 @@ class ProjectionMethod:
         """See :class:`~lagco.agents.method.Method`."""
         policy: Any = model.policy
         found = layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
-        return found | {"log_std": policy.log_std.detach().numpy().copy()}
+        return found | {"log_std": policy.log_std.detach().numpy()}
 
     def facts(self, env: ProblemVecEnv) -> dict[str, Any]:
         """See :class:`~lagco.agents.method.Method`."""
@@ -157,12 +158,22 @@ class ProjectionActor:
         return self.view.observation(self._observation)
 
     def decide(self, proto: Array, rng: np.random.Generator, explore: bool) -> Any:
-        """A raw action from the network's output for the observation looked at last."""
+        """A raw action from the network's output for the observation looked at last.
+
+        None where no action is valid.
+        """
+        try:
+            row = self._row(proto, rng, explore)
+        except NoValidAction:
+            return None
+        return plain_action(self.view.raw(row)[0])
+
+    def _row(self, proto: Array, rng: np.random.Generator, explore: bool) -> Array:
+        """Search row (1, m) of the action that is taken."""
         if explore:
             proto = proto + self._deviation * rng.standard_normal(len(proto), dtype=np.float32)
         proto = np.minimum(np.maximum(proto, self._low), self._high)  # np.clip is slower
-        row = self._decoder.choose(self.view, proto, rng, self._observation)
-        return plain_action(self.view.raw(row)[0])
+        return self._decoder.choose(self.view, proto, rng, self._observation)
 
     def timed(self, rng: np.random.Generator) -> dict[str, float]:
         """One decision without exploring, and the seconds that its parts took."""

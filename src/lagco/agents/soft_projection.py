@@ -31,7 +31,7 @@ from lagco.agents.projection import LatentVecEnv, ProjectionActor, ProjectionMet
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
-from lagco.decoding import Neighbours, ProductSpace
+from lagco.decoding import Neighbours, NoValidAction, ProductSpace
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentSpace, LatentView
@@ -88,6 +88,8 @@ def find_candidates(view: LatentView, proto: Array, most: int = CANDIDATES) -> C
         rows = rows[valid] if not valid.all() else rows
     else:
         rows = actions.nearest(proto, most, "inner", view.env).indices
+    if not len(rows):
+        raise NoValidAction("no action is valid")
     if not isinstance(space, ProductSpace) or space.pooling != "concat":
         return Candidates(rows, (actions.vectors(rows).astype(np.float32),), None)
     if len(space.tables) == 1:
@@ -296,7 +298,7 @@ class SoftProjectionMethod(ProjectionMethod):
         """See :class:`~lagco.agents.method.Method`."""
         policy: Any = model.policy
         found = layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
-        return found | {"log_temperature": policy.log_temperature.detach().numpy().copy()}
+        return found | {"log_temperature": policy.log_temperature.detach().numpy()}
 
     def actor(
         self,
@@ -327,11 +329,10 @@ class SoftProjectionActor(ProjectionActor):
         self._low, self._high = np.full(1, -np.inf, np.float32), np.full(1, np.inf, np.float32)
         self._temperature = float(np.exp(weights["log_temperature"][0]))
 
-    def decide(self, proto: Array, rng: np.random.Generator, explore: bool) -> Any:
-        """See :class:`~lagco.agents.projection.ProjectionActor`."""
+    def _row(self, proto: Array, rng: np.random.Generator, explore: bool) -> Array:
         decoder = self._decoder
         if not explore or decoder.spelling == "sampled":  # which explores on its own
-            return super().decide(proto, rng, False)
+            return super()._row(proto, rng, False)
         candidates = find_candidates(self.view, proto)
         logits = candidates.logits(proto) / self._temperature
         # the largest of these are draws from the softmax, without replacement
@@ -339,5 +340,4 @@ class SoftProjectionActor(ProjectionActor):
         k = 1 if decoder.spelling == "nearest" else decoder.k
         best = np.argsort(-perturbed, kind="stable")[:k]
         drawn = Neighbours(candidates.rows[best], perturbed[best])
-        row = decoder.pick(self.view, drawn, rng, self._observation)
-        return plain_action(self.view.raw(row)[0])
+        return decoder.pick(self.view, drawn, rng, self._observation)

@@ -7,12 +7,13 @@ import csv
 import io
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-import torch
+import numpy.typing as npt
+from stable_baselines3 import DQN
 from stable_baselines3.common.callbacks import BaseCallback
 
 from lagco.agents.bundle import DESCRIPTION, SPACE, Agent, load, save_bundle
@@ -33,6 +34,8 @@ from lagco.instances import DataSet, Instance
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
 from lagco.problems import problem_class
+
+Array: TypeAlias = npt.NDArray[Any]
 
 RUN, CHECKPOINT, CURVE = "run.json", "checkpoint.safetensors", "progress.csv"
 _COLUMNS = ("steps", "episodes", "score", "score_best", "return", "length", "seconds")
@@ -76,12 +79,15 @@ def train(
     instances = chosen_instances(data, config.strategy, cls.name)
     folder = Path(out)
     reserved = [] if config.method not in _PADDED else list(pad_to)
-    identity = _identify(cls, instances, config, encoder, init, reserved)
+    if encoder is not None and not isinstance(encoder, Encoder):
+        encoder = Encoder.load(encoder)
+    start = None if init is None else load(init, cls, instances[0])
+    identity = _identify(cls, instances, config, encoder, start, reserved)
     _claim(folder, identity, config)
-    if (folder / DESCRIPTION).exists():
-        return load(folder, None if _registered(cls) else cls)
-    with lean_torch():
-        return _run(cls, instances, folder, config, identity, encoder, init, reserved, report)
+    if not (folder / DESCRIPTION).exists():
+        with lean_torch():
+            _run(cls, instances, folder, config, identity, encoder, start, reserved, report)
+    return load(folder, cls, instances[0])
 
 
 def chosen_instances(
@@ -104,22 +110,25 @@ def _run(
     folder: Path,
     config: TrainConfig,
     identity: str,
-    encoder: str | Path | Encoder | None,
-    init: str | Path | None,
+    encoder: Encoder | None,
+    start: Agent | None,
     pad_to: Sequence[Instance],
     report: Report | None,
-) -> Agent:
+) -> None:
     began = time.perf_counter()
     method = method_of(config.method)
-    start = None if init is None else load(init, None if _registered(cls) else cls)
     space = None
     if method.latent:
         space = start.space if start else _space(cls, instances, folder, config, encoder)
     env = method.env(cls, instances, space, config, pad_to)
     model = method.model(env, config)
-    if start is not None:
-        _adopt(model, start, config)
     scorer = _scorer(env, config)
+    if start is not None:
+        _adopt(method.weights(model), start, config)
+        if scorer is not None and "scorer.0.weight" in start.weights:
+            _adopt(scorer.arrays(), start, config)
+        if isinstance(model, DQN):
+            model.q_net_target.load_state_dict(model.q_net.state_dict())
     curve = _Curve(folder / CURVE, env, report)
     path = folder / CHECKPOINT
     if path.exists():
@@ -148,7 +157,6 @@ def _run(
         },
     )
     path.unlink(missing_ok=True)
-    return load(folder, None if _registered(cls) else cls)
 
 
 def _space(
@@ -156,7 +164,7 @@ def _space(
     instances: list[Instance],
     folder: Path,
     config: TrainConfig,
-    encoder: str | Path | Encoder | None,
+    encoder: Encoder | None,
 ) -> LatentSpace:
     """The latent space of the run: made once, then read from its folder."""
     if (folder / SPACE / "latent.json").exists():
@@ -167,8 +175,6 @@ def _space(
         encoder = pretrain(
             cls, instances, features=config.features, seed=config.seed, progress=False
         )
-    elif not isinstance(encoder, Encoder):
-        encoder = Encoder.load(encoder)
     sources = problem_environments(cls, instances, config.features)
     space = LatentSpace.fit(encoder, sources, seed=config.seed)
     save_space(space, folder / SPACE)
@@ -187,22 +193,17 @@ def _scorer(env: ProblemVecEnv, config: TrainConfig) -> Scorer | None:
     return scorer
 
 
-def _adopt(model: Any, start: Agent, config: TrainConfig) -> None:
-    """Begin with the policy network of another agent of the same method."""
+def _adopt(arrays: Mapping[str, Array], start: Agent, config: TrainConfig) -> None:
+    """Begin with the arrays of that name of another agent of the same method."""
     if start.name != config.method:
         raise SpecError(f"init= is a {start.name} agent, this run trains {config.method}")
-    fitting = method_of(config.method).weights(model)
-    for name, array in start.weights.items():
-        if name not in fitting or fitting[name].shape != array.shape:
-            raise SpecError(f"init=: {name} has shape {array.shape}, which does not fit this run")
-    policy = model.policy
-    modules = [*policy.mlp_extractor.policy_net.modules(), policy.action_net]
-    layers = [module for module in modules if isinstance(module, torch.nn.Linear)]
-    with torch.no_grad():
-        for number, layer in enumerate(layers):
-            for part in ("weight", "bias"):
-                array = start.weights[f"policy.{number}.{part}"]
-                getattr(layer, part).copy_(torch.from_numpy(array.copy()))
+    for name, array in arrays.items():
+        given = start.weights.get(name)
+        if given is None or given.shape != array.shape:
+            found = "is missing" if given is None else f"has shape {given.shape}"
+            raise SpecError(f"init=: {name} {found}, this run needs {array.shape}")
+    for name, array in arrays.items():
+        array[...] = start.weights[name]
 
 
 class _Curve:
@@ -329,16 +330,16 @@ def _identify(
     cls: type[Problem],
     instances: list[Instance],
     config: TrainConfig,
-    encoder: Any,
-    init: Any,
+    encoder: Encoder | None,
+    start: Agent | None,
     pad_to: Sequence[Instance],
 ) -> str:
     content = {
         "problem": cls.name,
         "instances": [instance.checksum for instance in instances],
         "config": config.as_dict(),
-        "encoder": None if encoder is None else str(getattr(encoder, "layout_hash", encoder)),
-        "init": None if init is None else str(init),
+        "encoder": None if encoder is None else encoder.content_hash,
+        "init": None if start is None else start.description["sha256"],
     }
     if pad_to:
         content["pad_to"] = [instance.checksum for instance in pad_to]
@@ -363,10 +364,3 @@ def _claim(folder: Path, identity: str, config: TrainConfig) -> None:
         read_header(folder / CHECKPOINT)
     run = {"format": "lagco-run", "identity": identity, "config": config.as_dict()}
     write_atomically(path, readable_json(run))
-
-
-def _registered(cls: type[Problem]) -> bool:
-    from lagco.registration import ENTRIES
-
-    entry = ENTRIES.get(cls.name)
-    return entry is not None and entry.entry_point.endswith(f":{cls.__name__}")

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from stable_baselines3.common.vec_env import VecEnv
 
 from lagco.core.problem import Problem
-from lagco.errors import SpecError
+from lagco.errors import InstanceError, SpecError
 from lagco.instances import Instance
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -22,6 +22,7 @@ ROTATIONS = ("episode", "paper")
 #: `paper`: all environments change to the same random instance every so many episodes
 _PAPER_INTERVAL = 100
 _RECENT = 100
+_TRIES = 1000
 
 
 class InstanceDeck:
@@ -193,9 +194,18 @@ class ProblemVecEnv(VecEnv):
         return info
 
     def _begin(self, index: int) -> None:
-        number = self._deck.draw()
-        seed = int(self._rngs[index].integers(2**31))
-        self._start(index, number, seed)
+        """Start an episode in which something can be decided."""
+        for _ in range(_TRIES):
+            number = self._deck.draw()
+            seed = int(self._rngs[index].integers(2**31))
+            self._start(index, number, seed)
+            if self.problems[index].has_valid_action():
+                return
+        name = self.instances[number].name
+        raise InstanceError(
+            f"{name!r}: no action is valid at its start, nor at that of the instances drawn before "
+            "it; there is nothing to train on"
+        )
 
     def _start(self, index: int, number: int, seed: int) -> None:
         problem, instance = self.problems[index], self.instances[number]

@@ -38,6 +38,12 @@ class Pooling:
     def __repr__(self) -> str:
         return self.name
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles of a named pooling are that pooling."""
+        if POOLINGS.get(self.name) is self:
+            return _named, (self.name,)
+        return Pooling, (self.name, self.reduce, self.ordered)
+
 
 #: Any callable from (k, d) to a vector of fixed width will do as a pooling.
 AnyPooling: TypeAlias = Callable[[Array], Array]
@@ -51,3 +57,7 @@ RootSum = Pooling("RootSum", lambda x: x.sum(axis=0) / np.sqrt(np.float32(x.shap
 Concat = Pooling("Concat", lambda x: x.reshape(-1), ordered=True)
 
 POOLINGS: dict[str, Pooling] = {p.name: p for p in (Mean, Max, Min, Sum, RootSum, Concat)}
+
+
+def _named(name: str) -> Pooling:
+    return POOLINGS[name]

@@ -190,6 +190,11 @@ class Problem(ContinuousEnv):
     # -- instances and scores
 
     @classmethod
+    def can_draw(cls) -> bool:
+        """Whether the class defines :meth:`draw`."""
+        return getattr(cls.draw, "__func__", None) is not getattr(Problem.draw, "__func__", None)
+
+    @classmethod
     def generate(cls, size: int | None = None, seed: int = 42, index: int = 0) -> Instance:
         """Instance number `index` of `seed`: the same in every process and in every order."""
         sequence = np.random.SeedSequence([seed, index, *cls.name.encode()])
@@ -209,14 +214,14 @@ class Problem(ContinuousEnv):
         """Score of an objective on the scale of a reference; None where that is missing.
 
         0 is the sweeps' worst value (or the start, where `score_from_start`), 1 the reference's
-        best.
+        best. Where both are the same, that value scores 1 and changes count relative to the start.
         """
         best = reference_value(self.instance.references, reference)
         zero = self._zero
         if best is None or zero is None:
             return None
-        if best == zero:  # every configuration is worth the same
-            return 1.0 if objective == best else float(self._improvement(objective, best))
+        if _same(best, zero):
+            return 1.0 + float(self._improvement(objective, zero) / self._unit())
         # a start that beats the reference still scores 0, and improving on it more than 0
         return float(self._improvement(objective, zero) / abs(best - zero))
 
@@ -269,14 +274,19 @@ class Problem(ContinuousEnv):
         return self._observe(), info
 
     def step(self, action: Any) -> tuple[dict[str, Array], float, bool, bool, dict[str, Any]]:
-        """Take an action; an invalid one leaves the state as it is and costs 10 / length."""
+        """Take an action; an invalid one leaves the state as it is and costs 10 / length.
+
+        Where nothing is valid from the start, None ends the episode.
+        """
         if self._ended:
             raise SpecError(f"{type(self).__name__}: the episode is over, call reset()")
         self._steps += 1
         reward, lesson = self._pending, 0.0
         terms: dict[str, float] = {}
         self._pending = 0.0
-        if self.is_valid_action(action):
+        if action is None and not self.has_valid_action():
+            pass
+        elif self.is_valid_action(action):
             extra = self._apply(action)
             if extra:
                 terms.update(extra)
@@ -378,12 +388,15 @@ class Problem(ContinuousEnv):
         if sweeps is not None:
             self._zero = self._value if self.score_from_start else sweeps.worst
         best = reference_value(self.instance.references, "sweeps")
-        self._pending = 0.0
-        if self._zero is not None and best is not None and best != self._zero:
-            self._scale = (1.0 if self.maximise else -1.0) / abs(best - self._zero)
-            self._pending = (self._value - self._zero) * self._scale if self.rewards else 0.0
-        else:
-            self._scale = (1.0 if self.maximise else -1.0) / self._unit()
+        sign = 1.0 if self.maximise else -1.0
+        self._scale, self._pending = sign / self._unit(), 0.0
+        if self._zero is None or best is None:
+            return
+        flat = _same(best, self._zero)
+        if not flat:
+            self._scale = sign / abs(best - self._zero)
+        if self.rewards:
+            self._pending = (1.0 if flat else 0.0) + (self._value - self._zero) * self._scale
 
     def _use(self, instance: Instance | str | Path) -> None:
         if not isinstance(instance, Instance):
@@ -425,6 +438,10 @@ class Problem(ContinuousEnv):
 
     # -- pictures
 
+    def show(self, solution: Array) -> None:
+        """Go to the state of a solution as :meth:`solution` gives it, for a picture of it."""
+        self.reset(seed=0, options={"start": solution})
+
     def render(self) -> Any:
         """The state as an RGB array (height, width, 3), in mode ``rgb_array``."""
         if self.render_mode != "rgb_array":
@@ -433,6 +450,11 @@ class Problem(ContinuousEnv):
         from lagco.core.picture import rgb_array
 
         return rgb_array(self.draw_on)
+
+
+def _same(best: float, zero: float) -> bool:
+    """Whether there is nothing between the two ends of a scale but rounding."""
+    return abs(best - zero) <= 1e-12 * max(abs(best), abs(zero))
 
 
 def named_start(start: Any) -> str:

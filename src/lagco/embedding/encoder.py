@@ -22,6 +22,7 @@ from lagco.embedding.features import ViewFeatures
 from lagco.embedding.layout import TableLayout, ViewLayout, bind_table, layout_hash, table_layout
 from lagco.embedding.messages import message_width
 from lagco.errors import SpecError
+from lagco.files import sha256
 
 if TYPE_CHECKING:
     from lagco.embedding.decoder import GraphDecoder
@@ -123,6 +124,17 @@ class Encoder:
     def layout_hash(self) -> str:
         """Identity of the features this encoder reads."""
         return layout_hash(self.layout)
+
+    @property
+    def content_hash(self) -> str:
+        """Identity of the features and of the weights."""
+        parts = [self.layout_hash]
+        for view in self.views.values():
+            parts += [
+                f"{k}:{sha256(np.ascontiguousarray(v).tobytes())}"
+                for k, v in sorted(view.weights.items())
+            ]
+        return sha256("\n".join(parts).encode())
 
     @property
     def width(self) -> int:

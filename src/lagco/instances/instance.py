@@ -72,7 +72,7 @@ class Instance:
         problem: name of the problem, for instance ``"tsp"`` or ``"module:Class"``.
         name: what people call it.
         size: number of decision variables (cities, nodes, VMs, links, demands, hosts).
-        arrays: the data, one array per name.
+        arrays: the data, one array per name; read-only, writable ones are copied.
         params: scalars that belong to the data (JSON values).
         references: what is known about good and bad answers.
         origin: where it comes from (generator, seed, index; or a file). No part of its identity.
@@ -93,7 +93,7 @@ class Instance:
                     f"instance {self.name!r}: array {name!r} holds Python objects; "
                     "use a numeric or a string dtype"
                 )
-            array.flags.writeable = False
+        object.__setattr__(self, "arrays", {n: _frozen(a) for n, a in self.arrays.items()})
 
     @cached_property
     def checksum(self) -> str:
@@ -122,3 +122,11 @@ class Instance:
             raise InstanceError(
                 f"instance {self.name!r} of {self.problem!r} has no array {name!r}; it has {known}"
             ) from None
+
+
+def _frozen(array: Array) -> Array:
+    """The array, read-only: a copy if it was not."""
+    if array.flags.writeable:
+        array = array.copy()
+        array.flags.writeable = False
+    return array

@@ -52,9 +52,12 @@ class Decoder:
         self.values = values
         self._by_rule = spelling.startswith("rule")
         scorer = self._scored if spelling == "scored" else None
-        self._strategy: Strategy = make_strategy(
-            spelling, k, metric=metric, scorer=scorer, preview=self._previewed
-        )
+        try:
+            self._strategy: Strategy = make_strategy(
+                spelling, k, metric=metric, scorer=scorer, preview=self._previewed
+            )
+        except ValueError as error:
+            raise SpecError(f"decoder={spelling!r}, k={k}: {error}") from error
 
     @property
     def k(self) -> int:

@@ -143,8 +143,8 @@ def _read_objects(
         component = None if declaration is None else declaration.action.get(name)
         if not isinstance(component, Object):
             raise SpecError(
-                f"the latent space has an object component {name!r}; load it with the declaration "
-                "of the problem it was made for"
+                f"the latent space has an object component {name!r}, which the problem declares; "
+                "load the agent with problem= and instance=, or a space with its declaration"
             )
         reduction = None
         if f"objects/{name}/mean" in tensors:

@@ -154,9 +154,15 @@ class LatentView:
     def __init__(self, space: LatentSpace, env: ContinuousEnv) -> None:
         self.space = space
         self.env = env
+        self._bind()
+
+    def _bind(self) -> None:
+        """Read the declarations of the environment."""
+        space, env = self.space, self.env
         views = env.graph_views()
         declared = read_declaration(env, views)
         space.encoder.bind(declared)
+        self._bound = env._action_type
         p = space.encoder.width
         self._embedder = space.encoder.embedder()
         self._observe = ObservationMap(declared, p)
@@ -194,6 +200,10 @@ class LatentView:
 
     def refresh(self) -> None:
         """Read the present state of the environment."""
+        if self.env._action_type is not self._bound:  # it may have been given another instance
+            if _differ(self.env._action_type, self._bound):
+                self._bind()
+            self._bound = self.env._action_type
         views = self.env.graph_views()
         self._state = State(views, self._embedder(views), self._embedder)
         self._actions = None
@@ -271,6 +281,13 @@ def _readers(
     return readers, path
 
 
+def _differ(action: Any, other: Any) -> bool:
+    try:
+        return bool(action != other)
+    except ValueError:  # arrays among the declarations
+        return True
+
+
 def _links(declared: Declaration, link: str) -> dict[str, str]:
     return {n: c.linked()[link] for n, c in declared.action.items() if link in c.linked()}
 
@@ -310,14 +327,17 @@ def _survey(
     seen: dict[str, dict[Hashable, None]] = {}
     positions: dict[str, int] = {}
     declared: Declaration | None = None
+    latest = -1
     width = 32
-    for env, _ in _visit(sources, states, seed):
+    for env, number in _visit(sources, states, seed):
         views = env.graph_views()
-        if declared is None:
+        if number != latest:  # the longest path may differ from instance to instance
+            latest = number
             declared = read_declaration(env, views)
             width = 0 if getattr(env, "features", "full") == "paper" else 32
             if not any(isinstance(c, Object | Path) for c in declared.action.values()):
                 return {}, {}
+        assert declared is not None
         for name, component in declared.action.items():
             if isinstance(component, Path):
                 nodes = views[component.graph or ""].num_nodes

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lagco.core.env import ContinuousEnv
+from lagco.core.problem import Problem
 from lagco.decoding import Metric, NoValidAction
 from lagco.embedding.encoder import Encoder
 from lagco.errors import SpecError
@@ -66,7 +67,9 @@ class LatentEnv(gym.Wrapper[Array, Array, Any, Any]):
         try:
             raw = self.decode(np.asarray(action, dtype=np.float32))
         except NoValidAction as error:
-            return self._view.observation(), 0.0, True, False, {"reason": str(error)}
+            if not isinstance(self.unwrapped, Problem):
+                return self._view.observation(), 0.0, True, False, {"reason": str(error)}
+            raw = None  # which ends the episode
         _, reward, terminated, truncated, info = self.env.step(raw)
         self._view.refresh()
         return self._view.observation(), reward, terminated, truncated, {**info, "action": raw}

@@ -151,3 +151,20 @@ def test_what_leaves_a_link_is_foreseen_where_nothing_else_moves():
     np.testing.assert_allclose(ahead[0, 2, 1:3], [1.0, 0.0], atol=1e-6)
     np.testing.assert_allclose(ahead[1, 0, 4:6], [0.5, 1.0], atol=1e-6)
     assert ahead[0, 2, 0] > 0 > ahead[1, 2, 0]
+
+
+def test_rewards_sum_to_the_score_from_a_start_that_is_the_best(instance):
+    """There is no scale then: the best scores 1, changes count relative to it."""
+    best = instance.references.sweeps.best_solution
+    for nudge in (0.0, 1e-15):  # rounding does not make a scale
+        sweeps = instance.references.sweeps
+        given = replace(sweeps, best=sweeps.best * (1.0 + nudge))
+        env = OSPF(replace(instance, references=References(sweeps=given)), start=best)
+        assert env.reset(seed=0)[1]["objective"] == pytest.approx(sweeps.best)
+        rng, total, done = np.random.default_rng(0), 0.0, False
+        while not done:
+            *_, reward, terminated, truncated, info = env.step(env.sample_valid_action(rng))
+            total += reward
+            done = terminated or truncated
+        assert info["score"] == pytest.approx(total)
+        assert info["score"] == pytest.approx(2.0 - info["objective"] / sweeps.best)

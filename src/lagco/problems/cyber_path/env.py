@@ -386,6 +386,34 @@ class CyberPath(Problem):
         )
         return values
 
+    def show(self, solution: Array) -> None:
+        """Go to where these attacks (k, 3) lead if all succeed; nothing else is visible."""
+        steps = [[int(part) for part in step] for step in solution]
+        if not steps:
+            return
+        self.reset(seed=0, options={"start": steps[0][0]})
+        known, network = self._knowledge, self._network
+        known.forget()
+        self._graph.clear()
+        hosts = list(dict.fromkeys(host for step in steps for host in step[:2]))
+        known.add(np.array(hosts), np.ones((len(hosts), len(GROUPS)), dtype=bool))
+        row_of = {host: row for row, host in enumerate(hosts)}
+        known.take(0, OWNING)
+        known.raise_privilege(0, USER)
+        for source, target, vulnerability in steps:
+            row = row_of[target]
+            position = int((network.vulns[target] == vulnerability).nonzero()[0][0])
+            outcomes = int(network.codes[target, position]) & ALL_OUTCOMES
+            if outcomes & OWNING:
+                outcomes |= OWNING
+                known.raise_privilege(row, USER)
+            if outcomes & ESCALATION:
+                known.raise_privilege(row, ADMIN)
+            known.take(row, outcomes)
+            self._graph.record(row_of[source], row, vulnerability)
+        self._owned = int(known.columns["owned"].sum())
+        self._publish()
+
     def draw_on(self, axes: Any) -> None:
         """Visible hosts by what was achieved on them, and the attacks so far."""
         from lagco.problems.cyber_path.viewer import draw_attacks

@@ -11,7 +11,7 @@ from numba import njit
 from lagco.instances import Instance, SolverReference
 from lagco.problems.networks.search import copy_values
 from lagco.problems.placement.cloud import Array, cloud_of, links_of
-from lagco.problems.placement.latency import Latencies
+from lagco.problems.placement.latency import MATRIX_LIMIT, Latencies
 from lagco.problems.placement.state import empty_state, fits, move_vm, terms_after, terms_of
 from lagco.problems.placement.sweeps import finish, mean_of, sweep_allocations
 from lagco.problems.placement.terms import TERMS, bounds_of, mean_of_terms
@@ -31,7 +31,7 @@ def solve_allocation(instance: Instance, seed: int, effort: float = 1.0) -> Solv
     """
     cloud, links = cloud_of(instance), links_of(instance)
     sweeps = instance.references.sweeps
-    if sweeps is None:
+    if sweeps is None or cloud.num_pms > MATRIX_LIMIT:  # which the sweeps refuse
         sweeps = sweep_allocations(instance, SWEEPS, seed)
         bounds: Array = np.array([sweeps.bounds[name] for name in TERMS])
     else:

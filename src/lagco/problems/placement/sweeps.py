@@ -46,7 +46,7 @@ def sweep_allocations(instance: Instance, sweeps: int, seed: int) -> SweepRefere
     if cloud.num_pms > MATRIX_LIMIT:
         raise InstanceError(
             f"instance {instance.name!r}: sweeps need all latencies, which are kept up to "
-            f"{MATRIX_LIMIT} PMs; it has {cloud.num_pms}"
+            f"{MATRIX_LIMIT} PMs; it has {cloud.num_pms}. Use it without sweeps and solver"
         )
     latencies = Latencies(links)
     state, other = empty_state(cloud), empty_state(cloud)

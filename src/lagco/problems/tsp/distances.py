@@ -50,7 +50,25 @@ def metric_of(instance: Instance) -> Metric:
             )
         if not np.isfinite(array).all():
             raise InstanceError(f"instance {instance.name!r}: {name} has a value that is no number")
+    matrix = _symmetric(matrix, instance.name)
     return RULES.index(rule), coordinates, matrix
+
+
+def _symmetric(matrix: npt.NDArray[np.float64], name: str) -> npt.NDArray[np.float64]:
+    """The matrix without differences by rounding: searches go both ways round."""
+    wrong = np.argwhere(~np.isclose(matrix, matrix.T, rtol=1e-9, atol=0.0))
+    if len(wrong):
+        i, j = wrong[0].tolist()
+        raise InstanceError(
+            f"instance {name!r}: matrix[{i}, {j}] is {matrix[i, j]:g} and matrix[{j}, {i}] is "
+            f"{matrix[j, i]:g}; give the same distance both ways"
+        )
+    if matrix.size and matrix.min() < 0:
+        i, j = np.argwhere(matrix < 0)[0].tolist()
+        raise InstanceError(
+            f"instance {name!r}: matrix[{i}, {j}] is {matrix[i, j]:g}; give distances of 0 or more"
+        )
+    return np.minimum(matrix, matrix.T)
 
 
 def unit_length(
