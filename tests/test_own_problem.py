@@ -8,6 +8,7 @@ import numpy as np
 import lagco
 from examples.depots import Depots
 from lagco.embedding.config import PretrainConfig
+from lagco.study.artefacts import data_task
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -57,3 +58,16 @@ def test_an_agent_for_it_is_trained_saved_and_decides_on_larger_maps(tmp_path):
     answer = agent.solve(Depots.generate(60), episodes=2)
     assert len(answer.solution) == 7
     assert answer.objective == Depots.evaluate_solution(Depots.generate(60), answer.solution)
+    lagco.write_instance(data[0], tmp_path / "one.npz")
+    by_name = "examples.depots:Depots"
+    found = lagco.solve(
+        tmp_path / "one.npz", problem=by_name, agent=tmp_path / "agent", seconds=0.3
+    )
+    assert found.valid
+    assert lagco.solve(data[0], agent=agent, seconds=0.3).valid
+    assert lagco.info(tmp_path / "agent")["problem"] == "depots"
+
+
+def test_a_study_of_it_goes_without_a_solver():
+    assert data_task("examples.depots:Depots", 3).spec["references"] == ["sweeps"]
+    assert data_task("tsp", 3).spec["references"] == ["sweeps", "solver"]

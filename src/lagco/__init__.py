@@ -136,7 +136,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("problems", "study"):
+    if name in ("problems", "report", "study"):
         return importlib.import_module(f"lagco.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'lagco' has no attribute {name!r}")

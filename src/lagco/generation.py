@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Sequence
@@ -181,6 +182,8 @@ def _refuse_other(folder: Path, recipe: dict[str, Any]) -> None:
         return
     present = DataSet.load(folder).generation
     other = [key for key, value in recipe.items() if key != "n" and present.get(key) != value]
+    if recipe.get("n", math.inf) < present.get("n", 0):  # it may grow, but nothing is thrown away
+        other.append("n")
     if other:
         differences = ", ".join(
             f"{key} is {present.get(key)!r} there and {recipe[key]!r} here" for key in other
@@ -192,6 +195,7 @@ def _refuse_other(folder: Path, recipe: dict[str, Any]) -> None:
 
 def _checked_references(references: str | Sequence[str]) -> tuple[str, ...]:
     names = references.split(",") if isinstance(references, str) else references
+    names = REFERENCES if list(names) == ["both"] else names
     wanted = tuple(name.strip() for name in names if name.strip() and name.strip() != "none")
     for name in wanted:
         if name not in REFERENCES:

@@ -26,10 +26,12 @@ def info(path: str | Path) -> dict[str, Any]:
     """
     path = Path(path)
     if (path / "agent.json").exists():
-        from lagco.agents.bundle import load
+        from lagco.agents.bundle import load, read_description
 
-        agent = load(path)
-        return {"kind": "agent", **agent.description}
+        description = read_description(path)
+        if description["problem"] in ENTRIES:  # of another's problem, only the description is read
+            load(path)
+        return {"kind": "agent", **description}
     if path.is_dir():
         return _about_data(DataSet.load(path))
     if not path.exists():

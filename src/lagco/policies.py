@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class RandomPolicy:
 
     def act(self, env: ContinuousEnv, rng: np.random.Generator, explore: bool = True) -> Any:
         """Any valid action; None if there is none."""
-        return draw_valid_action(env, rng)
+        return draw_valid_action(cast("ContinuousEnv", env.unwrapped), rng)
 
 
 class GreedyPolicy:
@@ -36,6 +36,7 @@ class GreedyPolicy:
 
     def act(self, env: ContinuousEnv, rng: np.random.Generator, explore: bool = True) -> Any:
         """The best action one step ahead; None if there is none."""
+        env = cast("ContinuousEnv", env.unwrapped)
         preview = getattr(env, "preview", None)
         if preview is None:
             raise SpecError(

@@ -156,14 +156,19 @@ def solve(
         raise SpecError(suggest("improve", improve, IMPROVEMENTS))
     if policy is not None and policy not in SOLVE_POLICIES:
         raise SpecError(suggest("policy", policy, SOLVE_POLICIES))
-    if not seconds > 0:
+    if not 0 < seconds < math.inf:
         raise SpecError(f"seconds={seconds}: give a positive time")
+    if seed < 0:
+        raise SpecError(f"seed={seed}: seeds are not negative")
     if isinstance(source, Instance):
         instance = source
     else:
-        name = problem if isinstance(problem, str) or problem is None else problem.name
+        name = None if problem is None else problem_class(problem).name
         instance = read(source, name, demands=demands)
-    cls = problem_class(problem) if problem else registered_class(instance.problem, str(source))
+    if problem is None and hasattr(agent, "problem"):
+        problem = agent.problem
+    where = source.name if isinstance(source, Instance) else str(source)
+    cls = problem_class(problem) if problem else registered_class(instance.problem, where)
     if policy == "solver":
         by, player, features = "solver", None, "full"
     else:

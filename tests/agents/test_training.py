@@ -11,17 +11,21 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import gymnasium as gym
 import numpy as np
 import pytest
 
 import lagco
 from lagco import LagcoError, SpecError
+from lagco.agents.bench import bench_latency
 from lagco.agents.config import METHODS, train_config
+from lagco.agents.network import _falling
 from lagco.agents.training import chosen_instances, train
 from lagco.agents.vector_env import InstanceDeck
 from lagco.embedding.encoder import Encoder
 from lagco.generation import generate_instance
 from lagco.instances import References
+from lagco.problems import problem_class
 from tests.agents.runs import SETTINGS, instances, trained
 from tests.latent.conftest import brief_encoder
 
@@ -256,3 +260,65 @@ def test_configuration_comes_from_defaults_file_and_flags(tmp_path):
         train_config(method="projektion")
     with pytest.raises(SpecError, match="not a multiple of envs=3"):
         train_config(envs=3)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"steps": "many"}, "steps='many': give a whole number"),
+        ({"envs": 8.0}, "envs=8.0: give a whole number"),
+        ({"hidden": 5}, "hidden=5: give whole numbers in brackets"),
+        ({"hidden": [0]}, r"hidden=\[0\]: widths of at least 1"),
+        ({"learning_rate": "x"}, "learning_rate='x': give a number"),
+        ({"learning_rate": -1.0}, "learning_rate=-1.0: a positive number"),
+        ({"anneal": 1}, "anneal=1: give true or false"),
+        ({"gae_lambda": 5.0}, "gae_lambda=5.0: between 0 and 1"),
+        ({"seed": -1}, "seed=-1: seeds are not negative"),
+        ({"method": "iterative", "train_every": 0}, "train_every=0: at least 1"),
+        ({"decoder": "nearset"}, "decoder='nearset'.*did you mean 'nearest'"),
+        ({"method": "p-discrete", "decoder": "preview"}, "p-discrete does not decode points"),
+    ],
+)
+def test_wrong_values_are_named(wrong, message):
+    with pytest.raises(SpecError, match=message):
+        train_config(**wrong)
+
+
+def test_a_run_that_never_began_leaves_its_folder_free(tmp_path):
+    (tmp_path / "run.json").write_text('{"identity": "of another run"}')
+    train("tsp", instances(), tmp_path, encoder=brief_encoder("tsp"), **SETTINGS | {"steps": 256})
+    assert (tmp_path / "agent.json").exists()
+
+
+def test_the_last_update_of_a_falling_rate_learns(tmp_path):
+    agents = [
+        train(
+            "tsp",
+            instances(),
+            tmp_path / str(steps),
+            encoder=brief_encoder("tsp"),
+            method="soft-projection",
+            **(SETTINGS | {"steps": steps}),
+        )
+        for steps in (1, 512)
+    ]
+    assert not np.array_equal(
+        agents[0].weights["policy.0.weight"], agents[1].weights["policy.0.weight"]
+    )
+    rate = _falling(train_config(method="soft-projection", steps=512, rollout=256))
+    assert [rate(left) for left in (0.5, 0.0)] == [5e-4, 5e-4]
+    assert _falling(train_config(steps=1, rollout=256))(-255.0) == 1e-3
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_can_be_timed(method):
+    (record,) = bench_latency(problem_class("max-cut"), [12], method, decisions=20)
+    assert record["decision_us"] > 0
+    assert record["actions"] == 12
+
+
+def test_an_agent_acts_in_a_wrapped_environment():
+    agent = lagco.load(trained("projection"))
+    env = gym.make("lagco/TSP-v0", instance=instances()[0])
+    env.reset(seed=0)
+    assert env.unwrapped.is_valid_action(agent.act(env))

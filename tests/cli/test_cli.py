@@ -46,6 +46,39 @@ def test_evaluate(data):
     assert len(results[0]["instances"][0]["episodes"]) == 5
 
 
+def test_what_has_no_reference_is_shown_by_its_objective(tmp_path):
+    result = lagco(
+        *("generate", "max-cut", "-n", 2, "--sizes", 8, "--references", "none"),
+        *("--out", tmp_path / "plain"),
+    )
+    assert result.returncode == 0, result.stderr
+    table = lagco("evaluate", "--policy", "greedy", "--data", tmp_path / "plain").stdout
+    assert "objective: first" in table
+    assert table.count("max-cut-42") == 2
+
+
+def test_a_data_set_may_grow_but_not_shrink(data):
+    recipe = ("max-cut", "--sizes", "8-12", "--sweeps", 20, "--out", data)
+    result = lagco("generate", *recipe, "-n", 2)
+    assert result.returncode == 1
+    assert "n is 4 there and 2 here" in " ".join(result.stderr.split())
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path, data):
+    (tmp_path / "taken").write_text("")
+    for command in (
+        ("generate", "max-cut", "-n", 1, "--sizes", 8, "--sweeps", 5, "--out", tmp_path / "taken"),
+        ("solve", data / "0000.npz", "--seconds", 0.2, "--out", tmp_path),
+        ("solve", data / "0000.npz", "--seconds", 0.2, "--out", tmp_path / "taken" / "x.json"),
+        ("solve", data / "0000.npz", "--seconds", 0.2, "--plot", tmp_path / "x.foo"),
+    ):
+        result = lagco(*command)
+        assert result.returncode == 1
+        assert result.stderr.startswith("error: ")
+        assert str(tmp_path) in "".join(result.stderr.split())
+        assert "Traceback" not in result.stderr
+
+
 def test_check_passes_and_fails(tmp_path):
     assert "passes every check" in lagco("check", "tsp").stdout
     (tmp_path / "mine.py").write_text(
@@ -73,6 +106,12 @@ def test_check_passes_and_fails(tmp_path):
         (["generate", "json:Thing", "--out", "x"], "the module 'json' has no 'Thing'"),
         (["generate", "json:JSONDecoder", "--out", "x"], "not a lagco.Problem"),
         (["info", "nowhere"], "nowhere: no such file or folder"),
+        (["bench", "decode", "--structures", "pears"], "unknown structure 'pears'"),
+        (["bench", "decode", "--validities", "some"], "unknown validity 'some'"),
+        (["bench", "decode", "--actions", "abc"], "--actions abc: positive numbers"),
+        (["bench", "latency", "--sizes", "10,-1"], "--sizes 10,-1: positive numbers"),
+        (["evaluate", "nowhere", "--data", "x"], "nowhere: not a bundle"),
+        (["check", "tsp", "--episodes", "0"], "episodes=0, max_steps=200: at least 1"),
         (["evaluate", "--data", "nowhere"], "nowhere: no such folder"),
     ],
 )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco import Attribute, CheckError, Edge, Function, Node, Object, Path
+from lagco import Attribute, CheckError, Edge, Function, Node, Object, Path, SpecError
 from tests.core.toy import IndependentSet, IndependentSetEnv, TrackedIndependentSet
 
 
@@ -86,6 +86,14 @@ class MaskDisagrees(IndependentSet):
 class MaskOfWrongShape(IndependentSet):
     def action_mask(self):
         return np.ones(self.n + 1, dtype=bool)
+
+
+class NothingValid(IndependentSet):
+    def is_valid_action(self, action):
+        return False
+
+    def sample_valid_action(self):
+        return None
 
 
 class RulesOutTooMuch(IndependentSet):
@@ -226,6 +234,7 @@ BROKEN = {
     ),
     "mask disagrees": (MaskDisagrees, r"\[validity\] action_mask\(\).*says True.*at step 1"),
     "mask of wrong shape": (MaskOfWrongShape, r"action_mask\(\).*shape \(9,\) for 8 actions"),
+    "nothing valid": (NothingValid, r"is_valid_action\(\).*nothing is valid after reset\(\)"),
     "rules out too much": (
         RulesOutTooMuch,
         r"\[validity\] possible_parts\(\).*rules out 1 for 'node', but action 1 is valid",
@@ -321,3 +330,10 @@ def test_findings_can_be_returned_instead_of_raised():
     findings = lagco.check_problem(PreviewRanksWrongly(), raises=False)
     assert [finding.check for finding in findings] == ["preview"]
     assert findings[0].step == 0
+
+
+def test_what_cannot_be_checked_is_refused():
+    with pytest.raises(SpecError, match=r"give IndependentSet\(\)"):
+        lagco.check_problem(IndependentSet)
+    with pytest.raises(SpecError, match="max_steps=0: at least 1"):
+        lagco.check_problem(IndependentSet(), max_steps=0)

@@ -105,7 +105,7 @@ def time_decisions(
     Args:
         problem: the problem class.
         instance: to decide on; it needs no references.
-        method: its actor must have ``timed``.
+        method: one of the seven; a padded one reserves what the instance needs.
         features: feature set.
         decisions: how many to time, after some that warm up.
         seconds: stop earlier once this much time has passed, after three decisions at least.
@@ -118,7 +118,7 @@ def time_decisions(
     space = _brief_space(problem, features)
     config = train_config(method=method, features=features, seed=seed)
     chosen = method_of(method)
-    training = chosen.env(problem, [problem.generate(10)], space, config)
+    training = chosen.env(problem, [problem.generate(10)], space, config, [instance])
     model = chosen.model(training, config)
     weights, facts = chosen.weights(model), chosen.facts(training)
     env = problem(instance, features=features, rewards=False, start="default")
@@ -163,7 +163,8 @@ def _decisions(
         timed = actor.timed(rng)
         times.append({part: 1e6 * passed for part, passed in timed.items()})
         if env.name != "traffic" and len(times) % 10 == 1:
-            sizes.append(actor.view.actions().size)
+            listed = hasattr(actor, "view")
+            sizes.append(actor.view.actions().size if listed else env.num_actions)
         if time.perf_counter() - began > seconds and len(times) >= 3:
             break
         *_, terminated, truncated, _ = env.step(env.sample_valid_action(rng))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -108,6 +108,7 @@ class Agent:
         self, env: ContinuousEnv, rng: np.random.Generator | None = None, explore: bool = False
     ) -> Any:
         """A raw action for the present state of an environment; by default the mode."""
+        env = cast("ContinuousEnv", env.unwrapped)
         if self._actor is None or self._actor[0] is not env:
             self._actor = (env, self.actor(env))
         return self._actor[1].act(rng or np.random.default_rng(0), explore)
@@ -117,7 +118,8 @@ class Agent:
         return Team([self.actor(env) for env in envs])
 
     def actor(self, env: ContinuousEnv) -> Actor:
-        """What decides in one environment."""
+        """What decides in one environment, wrapped or not."""
+        env = cast("ContinuousEnv", env.unwrapped)
         facts = self.description["facts"]
         return self.method.actor(env, self.weights, facts, self.space, self._decoder)
 

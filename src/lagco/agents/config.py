@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -95,6 +96,8 @@ class TrainConfig:
     exploration: float = 0.5
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            _check_type(field.name, getattr(self, field.name), getattr(TrainConfig, field.name))
         for name, known in (
             ("method", METHODS),
             ("strategy", STRATEGIES),
@@ -106,12 +109,24 @@ class TrainConfig:
         for name in _COUNTS:
             if getattr(self, name) < 1:
                 raise SpecError(f"{name}={getattr(self, name)}: at least 1")
+        if self.seed < 0:
+            raise SpecError(f"seed={self.seed}: seeds are not negative")
         if self.decoder != "nearest":
+            if self.method not in ("projection", "soft-projection"):
+                raise SpecError(f"decoder={self.decoder!r}: {self.method} does not decode points")
             from lagco.latent.decoder import Decoder
 
             Decoder(self.decoder, self.k)  # says what is wrong with them
-        if not 0.0 <= self.gamma <= 1.0:
-            raise SpecError(f"gamma={self.gamma}: between 0 and 1")
+        for name in ("gamma", "gae_lambda", "tau", "exploration"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise SpecError(f"{name}={getattr(self, name)}: between 0 and 1")
+        for name in ("learning_rate", "clip", "max_grad_norm"):
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise SpecError(f"{name}={getattr(self, name)}: a positive number")
+        if any(width < 1 for width in self.hidden):
+            raise SpecError(f"hidden={list(self.hidden)}: widths of at least 1")
+        if self.batch_size < 2 and self.method != "iterative":
+            raise SpecError(f"batch_size={self.batch_size}: at least 2, advantages are normalised")
         if self.rollout % self.envs:
             raise SpecError(
                 f"rollout={self.rollout} is not a multiple of envs={self.envs}; every environment "
@@ -121,6 +136,24 @@ class TrainConfig:
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         return dataclasses.asdict(self) | {"hidden": list(self.hidden)}
+
+
+def _check_type(name: str, value: Any, default: Any) -> None:
+    """Refuse a value of another kind than the default; whole numbers do for real ones."""
+    if isinstance(default, bool):
+        fits, wanted = isinstance(value, bool), "true or false"
+    elif isinstance(default, int):
+        fits, wanted = isinstance(value, int) and not isinstance(value, bool), "a whole number"
+    elif isinstance(default, float):
+        fits = isinstance(value, int | float) and not isinstance(value, bool)
+        wanted = "a number"
+    elif isinstance(default, tuple):
+        fits = isinstance(value, tuple) and all(type(width) is int for width in value)
+        wanted = "whole numbers in brackets"
+    else:
+        fits, wanted = isinstance(value, type(default)), "text in quotes"
+    if not fits:
+        raise SpecError(f"{name}={value!r}: give {wanted}")
 
 
 #: numbers that are at least 1
@@ -172,8 +205,8 @@ def train_config(file: str | Path | None = None, **given: Any) -> TrainConfig:
         base |= _WITH_PAPER_FEATURES.get(method, {})
     if values.get("preset") == "paper":
         base |= _PAPER | _PAPER_METHODS.get(method, {}) | {"features": "paper"}
-    if "hidden" in values:
-        values["hidden"] = tuple(int(width) for width in values["hidden"])
+    if isinstance(values.get("hidden"), list):
+        values["hidden"] = tuple(values["hidden"])
     return replace(TrainConfig(), **(base | values))
 
 

@@ -8,6 +8,7 @@ costs 10 / episode length.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeAlias
@@ -260,6 +261,22 @@ class DiscreteActor:
         if self._masked:
             logits[~self._actions.mask()] = -np.inf
         return self._actions.raw(int(np.argmax(logits)))
+
+    def timed(self, rng: np.random.Generator) -> dict[str, float]:
+        """One decision without exploring, and the seconds that its parts took."""
+        began = time.perf_counter()
+        observation = self._observe(self._observation)
+        observed = time.perf_counter()
+        logits = self._network(observation)
+        predicted = time.perf_counter()
+        if self._masked:
+            logits[~self._actions.mask()] = -np.inf
+        self._actions.raw(int(np.argmax(logits)))
+        return {
+            "observe": observed - began,
+            "policy": predicted - observed,
+            "choose": time.perf_counter() - predicted,
+        }
 
 
 #: the four of them

@@ -115,7 +115,7 @@ def ppo_arguments(config: TrainConfig) -> dict[str, Any]:
         "n_steps": config.rollout // config.envs,
         "batch_size": config.batch_size,
         "n_epochs": config.epochs,
-        "learning_rate": _falling(config.learning_rate) if config.anneal else config.learning_rate,
+        "learning_rate": _falling(config) if config.anneal else config.learning_rate,
         "gamma": config.gamma,
         "gae_lambda": config.gae_lambda,
         "clip_range": config.clip,
@@ -126,9 +126,13 @@ def ppo_arguments(config: TrainConfig) -> dict[str, Any]:
     }
 
 
-def _falling(rate: float) -> Callable[[float], float]:
-    """From the share of the run that is left to the learning rate."""
-    return lambda left: rate * max(left, 0.0)
+def _falling(config: TrainConfig) -> Callable[[float], float]:
+    """From the share of the run that is left after a rollout to the learning rate.
+
+    The last update, after which nothing is left, has that of the last rollout's share.
+    """
+    last = min(config.rollout / config.steps, 1.0)
+    return lambda left: config.learning_rate * max(left, last)
 
 
 def policy_arguments(config: TrainConfig) -> dict[str, Any]:

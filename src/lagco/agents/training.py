@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import json
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -79,6 +80,8 @@ def train(
     instances = chosen_instances(data, config.strategy, cls.name)
     folder = Path(out)
     reserved = [] if config.method not in _PADDED else list(pad_to)
+    if encoder is not None and init is not None:
+        raise SpecError("give encoder= or init=, not both: an agent brings its encoder")
     if encoder is not None and not isinstance(encoder, Encoder):
         encoder = Encoder.load(encoder)
     start = None if init is None else load(init, cls, instances[0])
@@ -354,12 +357,16 @@ def _claim(folder: Path, identity: str, config: TrainConfig) -> None:
             present = json.loads(path.read_bytes()).get("identity")
         except (ValueError, AttributeError, RecursionError) as error:
             raise LagcoError(f"{path}: damaged ({error}); choose another folder") from error
-        if present != identity:
+        begun = [name for name in (CHECKPOINT, CURVE, DESCRIPTION) if (folder / name).exists()]
+        if present != identity and not begun:
+            shutil.rmtree(folder / SPACE, ignore_errors=True)  # of a run that never began
+        elif present != identity:
             raise LagcoError(
                 f"{folder} holds another run (other configuration, data, encoder or init); choose "
                 "another folder or remove it"
             )
-        return
+        else:
+            return
     if (folder / CHECKPOINT).exists():
         read_header(folder / CHECKPOINT)
     run = {"format": "lagco-run", "identity": identity, "config": config.as_dict()}

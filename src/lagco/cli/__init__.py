@@ -34,7 +34,10 @@ def main() -> None:
         sys.path.insert(0, os.getcwd())
     try:
         app()
-    except LagcoError as error:
+    except (LagcoError, OSError) as error:
+        text = str(error)
+        if isinstance(error, OSError) and error.filename is not None:
+            text = f"{error.filename2 or error.filename}: {error.strerror}"
         Console(stderr=True, soft_wrap=True).print("[red]error:[/red]", end=" ")
-        Console(stderr=True, soft_wrap=True, markup=False, highlight=False).print(str(error))
+        Console(stderr=True, soft_wrap=True, markup=False, highlight=False).print(text)
         sys.exit(1)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from lagco.cli.output import AsJson, print_facts, print_json
+from lagco.errors import SpecError
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -46,8 +47,13 @@ def solve(
 ) -> None:
     """Solve an instance file within a time limit."""
     import lagco
+    from lagco.core.picture import check_picture
     from lagco.instances.formats import write_solution
 
+    if plot is not None:
+        check_picture(plot)
+    if out is not None and out.is_dir():
+        raise SpecError(f"--out {out}: is a folder; name a file for the solution")
     answer = lagco.solve(
         file,
         problem=problem,

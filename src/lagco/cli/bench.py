@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from lagco.cli.output import AsJson, print_json, print_table
+from lagco.errors import SpecError
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -37,7 +38,7 @@ def decode(
     """Nearest-action search against FAISS flat, build included, on one thread."""
     from lagco.decoding.bench import bench_decode
 
-    sizes = None if actions is None else [int(float(part)) for part in actions.split(",")]
+    sizes = None if actions is None else _whole_numbers("--actions", actions)
     options: dict[str, Any] = {} if sizes is None else {"actions": sizes}
     records = bench_decode(
         structures.split(","),
@@ -73,7 +74,7 @@ def latency(
     from lagco.agents.bench import bench_latency
     from lagco.problems import problem_class
 
-    listed = [int(size) for size in sizes.split(",")]
+    listed = _whole_numbers("--sizes", sizes)
     _print(
         "decisions",
         bench_latency(problem_class(problem), listed, method, features=features),
@@ -108,3 +109,14 @@ def _cell(value: Any) -> str:
     if value is None:
         return "-"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _whole_numbers(option: str, text: str) -> list[int]:
+    """Positive numbers with commas; 1e6 is one too."""
+    try:
+        found = [int(float(part)) for part in text.split(",")]
+    except (ValueError, OverflowError):
+        found = []
+    if not found or min(found) < 1:
+        raise SpecError(f"{option} {text}: positive numbers with commas, such as 20,50 or 1e6")
+    return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -68,11 +69,16 @@ def evaluate(
     """Evaluate agents and plain policies on every instance of a data set, on both scales."""
     import lagco
     from lagco.evaluation import solver_evaluation
+    from lagco.problems import problem_class
 
-    evaluations = [
-        lagco.evaluate(folder, data, episodes=episodes, problem=problem, decoder=decoder, k=k)
-        for folder in agent or ()
-    ]
+    evaluations = []
+    for folder in agent or ():
+        bundle = lagco.load(folder, problem)
+        found = lagco.evaluate(
+            bundle, data, episodes=episodes, problem=problem, decoder=decoder, k=k
+        )
+        label = f"{folder}: {found.policy}" if len(agent or ()) > 1 else found.policy
+        evaluations.append(replace(found, policy=f"{label}, {decoder}" if decoder else label))
     evaluations += [
         lagco.evaluate(name.strip(), data, episodes=episodes, problem=problem)
         for name in policy.split(",")
@@ -85,11 +91,44 @@ def evaluate(
         print_json([evaluation.as_dict() for evaluation in evaluations])
     else:
         title = f"{evaluations[0].problem}, {len(evaluations[0].results)} instances, {data}"
-        print_evaluations(title, evaluations, episodes)
+        maximise = problem_class(problem or evaluations[0].problem).maximise
+        print_evaluations(title, evaluations, episodes, maximise)
 
 
-def print_evaluations(title: str, evaluations: list[Evaluation], episodes: int) -> None:
-    """One row per policy: interquartile means, with 95 % bootstrap intervals for the best."""
+def print_evaluations(
+    title: str, evaluations: list[Evaluation], episodes: int, maximise: bool = True
+) -> None:
+    """One row per policy: interquartile means, with 95 % bootstrap intervals for the best.
+
+    Objectives where there is no reference; then who refused what.
+    """
+    if any(entry for evaluation in evaluations for entry in evaluation.summary().values()):
+        _print_scores(title, evaluations, episodes)
+    else:
+        _print_objectives(title, evaluations, episodes, max if maximise else min)
+    for evaluation in evaluations:
+        refused = [result for result in evaluation.results if result.refused]
+        if refused:
+            count = f"{len(refused)} of {len(evaluation.results)} instances"
+            typer.echo(f"{evaluation.policy} refused {count}: {refused[0].refused}")
+
+
+def _print_objectives(
+    title: str, evaluations: list[Evaluation], episodes: int, better: Callable[..., float]
+) -> None:
+    columns = ("policy", "instance", "objective: first", f"best of {episodes}")
+    rows = []
+    for evaluation in evaluations:
+        for result in evaluation.results:
+            found = [e.objective_best for e in result.episodes if e.objective_best is not None]
+            first = result.first("objective_best")
+            cells = [first, better(found) if found else None]
+            shown = ["-" if value is None else f"{value:.6g}" for value in cells]
+            rows.append([evaluation.policy, result.instance, *shown])
+    print_table(title, columns, rows)
+
+
+def _print_scores(title: str, evaluations: list[Evaluation], episodes: int) -> None:
     columns = (
         "policy",
         "score: first",

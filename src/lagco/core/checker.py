@@ -67,6 +67,10 @@ def check_problem(
     Returns:
         The findings, empty for a sound problem.
     """
+    if isinstance(env, type):
+        raise SpecError(f"check_problem() takes an environment; give {env.__name__}()")
+    if min(episodes, max_steps) < 1:
+        raise SpecError(f"episodes={episodes}, max_steps={max_steps}: at least 1")
     found: dict[tuple[str, str], Finding] = {}
     for finding in _Check(env.unwrapped, seed, episodes, max_steps).run():
         found.setdefault((finding.check, finding.declaration), finding)
@@ -159,6 +163,14 @@ class _Check:
                 action = draw_valid_action(env, rng)
             yield from crashed
             if action is None:
+                if step == 1:
+                    yield Finding(
+                        "action",
+                        "is_valid_action()",
+                        "nothing is valid after reset()",
+                        "let something be decided, or check another instance",
+                        0,
+                    )
                 break
             yield from self._action(action, step)
             with self._reporting("step()", step) as crashed:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lagco.core.graph import GraphView
+from lagco.errors import SpecError
 
 PIXELS = 512
 _DPI = 128
@@ -25,7 +26,20 @@ def rgb_array(draw: Callable[[Any], None]) -> npt.NDArray[np.uint8]:
 
 def save_picture(draw: Callable[[Any], None], path: str | Path) -> None:
     """Write what `draw` puts on square axes to a file; the suffix sets the format."""
+    path = Path(path)
+    check_picture(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
     _canvas(draw).figure.savefig(path, dpi=_DPI)
+
+
+def check_picture(path: str | Path) -> None:
+    """Refuse a file whose suffix is not that of a picture."""
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    suffix = Path(path).suffix.lstrip(".").lower()
+    known = FigureCanvasBase.get_supported_filetypes()
+    if suffix not in known:
+        raise SpecError(f"{path}: give a picture a suffix among {', '.join(sorted(known))}")
 
 
 def _canvas(draw: Callable[[Any], None]) -> Any:

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 
 from lagco.decoding import metrics as scoring
 from lagco.decoding.bench_flat import FlatIndex, flat_bytes
-from lagco.decoding.metrics import Floats, Ints
+from lagco.decoding.metrics import METRICS, Floats, Ints
 from lagco.decoding.path_space import PathSpace
 from lagco.decoding.paths import PathSet
 from lagco.decoding.product import ProductSpace
 from lagco.decoding.validity import Predicate
+from lagco.errors import SpecError, UnknownName, suggest
 
 STRUCTURES = ("pairs", "triples", "paths")
 VALIDITIES = ("all", "random", "blocks")
@@ -72,6 +73,16 @@ def bench_decode(
     agree: our answer is the flat index's, or as good to single precision; without one, no valid
     action is better by a scan of all actions; null where neither was done.
     """
+    for kind, names, known in (
+        ("structure", structures, STRUCTURES),
+        ("metric", metrics, METRICS),
+        ("validity", validities, VALIDITIES),
+    ):
+        for name in names:
+            if name not in known:
+                raise UnknownName(suggest(kind, name, known))
+    if repeats < 1:
+        raise SpecError(f"repeats={repeats}: at least 1")
     records = []
     for structure in structures:
         for size in SIZES[structure] if actions is None else actions:

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from lagco.core.problem import Problem
 from lagco.embedding.config import EncoderConfig, PretrainConfig
 from lagco.generation import REFERENCES
+from lagco.problems import problem_class
 from lagco.study.code import code_version
 from lagco.study.ledger import Ledger, Record
 from lagco.study.task import Task
@@ -25,14 +27,21 @@ def data_task(
     references: Sequence[str] = REFERENCES,
     seed: int = DATA_SEED,
 ) -> Task:
-    """Generate a data set."""
+    """Generate a data set, with those of the references that the problem can make."""
+    cls = problem_class(problem)
+    makes = {"sweeps": (cls.sweep, Problem.sweep), "solver": (cls.solve, Problem.solve)}
+    references = [
+        name
+        for name in references
+        if getattr(makes[name][0], "__func__", None) is not getattr(makes[name][1], "__func__", 0)
+    ]
     spec = {
         "problem": problem,
         "n": n,
         "seed": seed,
         "sizes": sizes,
         "sweeps": sweeps,
-        "references": list(references),
+        "references": references,
         "code": code_version(problem),
     }
     return Task("data", f"{problem}-{n}", spec)

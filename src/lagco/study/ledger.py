@@ -109,8 +109,10 @@ class Ledger:
         """Whether a task is done."""
         return self._path("records", task.kind, task.file_name).exists()
 
-    def find(self, kind: str, key: str) -> Record:
+    def find(self, kind: str, key: str | None) -> Record:
         """The record with that key."""
+        if key is None:
+            raise LagcoError(f"{self.root}: no key is given, so there is no {kind} to find")
         for path in (self.root / "records" / kind).glob(f"*-{key[:16]}.json"):
             return self._read(path)
         raise LagcoError(f"{self.root}: there is no record of the {kind} {key[:16]}")

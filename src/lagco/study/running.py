@@ -97,7 +97,7 @@ def run_study(
         listed = [f"{t.kind} {t.name}: {_reason(ledger, t)}" for t in failed[:10]]
         more = f"\n… and {len(failed) - 10} more" if len(failed) > 10 else ""
         raise StudyFailed(
-            f"{len(failed)} task(s) failed; everything else is done. Tracebacks are in "
+            f"{len(failed)} task(s) failed; all that did not need them is done. Tracebacks are in "
             f"{ledger.root / 'failures'}; the same command tries them again.\n"
             + "\n".join(listed)
             + more
