@@ -165,8 +165,9 @@ def solve(
     else:
         name = None if problem is None else problem_class(problem).name
         instance = read(source, name, demands=demands)
-    if problem is None and hasattr(agent, "problem"):
-        problem = agent.problem
+    decides_on = getattr(agent, "problem", None)
+    if problem is None and decides_on is not None and decides_on.name == instance.problem:
+        problem = decides_on
     where = source.name if isinstance(source, Instance) else str(source)
     cls = problem_class(problem) if problem else registered_class(instance.problem, where)
     if policy == "solver":
