@@ -408,7 +408,7 @@ class _Search:
 
 def _load_compiled(cls: type[Problem], make_team: Any, features: str) -> None:
     """Take a few steps on a small instance, so that compiled code is in memory."""
-    if not cls.can_draw():
+    if not cls.defines("draw"):
         return
     small = cls.generate(cls.default_size)
     with contextlib.suppress(MissingExtra, SpecError):

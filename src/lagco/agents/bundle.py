@@ -279,7 +279,7 @@ def _declaration(
 ) -> Declaration | None:
     """The declarations of a problem, read off an instance; None if there is none."""
     if instance is None:
-        if not cls.can_draw():
+        if not cls.defines("draw"):
             return None
         instance = cls.generate(cls.default_size)
     env = cls(instance, features=str(description["config"].get("features", "full")))

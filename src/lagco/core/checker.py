@@ -121,15 +121,25 @@ class _Check:
         except Exception as error:
             yield _crash("reset(), get_graphs()", error, 0)
             return
+        decided = False
         for number in range(self.episodes):
             try:
                 episode = yield from self._follow(self.seed + number)
+                decided |= bool(episode.actions)
                 yield from self._repeat(self.seed + number, episode)
                 yield from self._rewards(self.seed + number, episode)
                 yield from self._invalid(self.seed + number)
                 yield from self._preview(self.seed + number, episode)
             except _Stop:
                 return
+        if not decided:
+            yield Finding(
+                "action",
+                "is_valid_action()",
+                f"nothing is valid after reset(), in none of {self.episodes} episodes",
+                "let something be decided, or check another instance",
+                0,
+            )
 
     def _gymnasium(self) -> Iterator[Finding]:
         with warnings.catch_warnings():
@@ -163,14 +173,6 @@ class _Check:
                 action = draw_valid_action(env, rng)
             yield from crashed
             if action is None:
-                if step == 1:
-                    yield Finding(
-                        "action",
-                        "is_valid_action()",
-                        "nothing is valid after reset()",
-                        "let something be decided, or check another instance",
-                        0,
-                    )
                 break
             yield from self._action(action, step)
             with self._reporting("step()", step) as crashed:

@@ -190,9 +190,9 @@ class Problem(ContinuousEnv):
     # -- instances and scores
 
     @classmethod
-    def can_draw(cls) -> bool:
-        """Whether the class defines :meth:`draw`."""
-        return getattr(cls.draw, "__func__", None) is not getattr(Problem.draw, "__func__", None)
+    def defines(cls, hook: str) -> bool:
+        """Whether the class has a ``draw``, ``sweep`` or ``solve`` of its own."""
+        return getattr(cls, hook).__func__ is not getattr(Problem, hook).__func__
 
     @classmethod
     def generate(cls, size: int | None = None, seed: int = 42, index: int = 0) -> Instance:

@@ -203,7 +203,8 @@ class LatentView:
         if self.env._action_type is not self._bound:  # it may have been given another instance
             if _differ(self.env._action_type, self._bound):
                 self._bind()
-            self._bound = self.env._action_type
+            else:
+                self._bound = self.env._action_type
         views = self.env.graph_views()
         self._state = State(views, self._embedder(views), self._embedder)
         self._actions = None

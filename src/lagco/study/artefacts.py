@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from lagco.core.problem import Problem
 from lagco.embedding.config import EncoderConfig, PretrainConfig
 from lagco.generation import REFERENCES
 from lagco.problems import problem_class
@@ -29,12 +28,8 @@ def data_task(
 ) -> Task:
     """Generate a data set, with those of the references that the problem can make."""
     cls = problem_class(problem)
-    makes = {"sweeps": (cls.sweep, Problem.sweep), "solver": (cls.solve, Problem.solve)}
-    references = [
-        name
-        for name in references
-        if getattr(makes[name][0], "__func__", None) is not getattr(makes[name][1], "__func__", 0)
-    ]
+    hooks = {"sweeps": "sweep", "solver": "solve"}
+    references = [name for name in references if cls.defines(hooks[name])]
     spec = {
         "problem": problem,
         "n": n,
