@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco import SpecError, UnknownName
+from lagco import UsageError, UnknownName
 from lagco.evaluation import episode_seeds, evaluate, solver_evaluation
 from lagco.generation import generate_instance
 from lagco.statistics import bootstrap_interval, interquartile_mean
@@ -69,9 +69,9 @@ def test_without_references_there_are_objectives_only():
 def test_mistakes_are_named(instances):
     with pytest.raises(UnknownName, match="unknown policy 'gredy': did you mean 'greedy'"):
         evaluate("gredy", instances)
-    with pytest.raises(SpecError, match="episodes=0"):
+    with pytest.raises(UsageError, match="episodes=0"):
         evaluate("greedy", instances, episodes=0)
-    with pytest.raises(SpecError, match="no instance"):
+    with pytest.raises(UsageError, match="no instance"):
         evaluate("greedy", [])
 
 

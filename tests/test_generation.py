@@ -11,7 +11,7 @@ import time
 import pytest
 
 import lagco
-from lagco import InstanceError, SpecError
+from lagco import InstanceError, UsageError
 from lagco.generation import generate_instance
 
 
@@ -105,7 +105,7 @@ def test_another_data_set_is_left_alone(tmp_path):
     ],
 )
 def test_wrong_options_are_named(tmp_path, options, message):
-    with pytest.raises(SpecError, match=message):
+    with pytest.raises(UsageError, match=message):
         lagco.generate("tsp", out=tmp_path / "x", progress=False, **options)
     assert not (tmp_path / "x").exists()
 

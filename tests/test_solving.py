@@ -13,7 +13,7 @@ import lagco
 from lagco.agents.shipped import default_agent, shipped_problems
 from lagco.cli import app
 from lagco.core.problem import Problem
-from lagco.errors import LagcoError, SpecError, UnknownName
+from lagco.errors import LagcoError, UsageError, UnknownName
 from lagco.generation import generate_instance
 from lagco.instances.formats import read, read_solution
 from lagco.problems import problem_class
@@ -105,7 +105,7 @@ def test_2opt_shortens_a_tour_and_is_refused_elsewhere():
     better = lagco.solve(instance, policy="random", seconds=0.05, improve="2opt")
     assert better.valid
     assert better.objective < 0.7 * plain.objective
-    with pytest.raises(SpecError, match="max-cut has no such local search"):
+    with pytest.raises(UsageError, match="max-cut has no such local search"):
         lagco.solve(problem_class("max-cut").generate(10), policy="random", improve="2opt")
 
 
@@ -149,7 +149,7 @@ def test_wrong_options_are_named(options, message):
 
 
 def test_an_agent_of_another_problem_is_refused(tmp_path):
-    with pytest.raises(SpecError, match="the agent decides on 'max-cut'"):
+    with pytest.raises(UsageError, match="the agent decides on 'max-cut'"):
         lagco.solve(DATA / "towns.tsp", agent=default_agent("max-cut"))
     with pytest.raises(UnknownName, match="train one"):
         default_agent("colouring")

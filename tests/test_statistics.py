@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 from lagco.statistics import (
     bootstrap_interval,
     interquartile_mean,
@@ -139,5 +139,5 @@ def test_power_law_of_medians_of_noisy_times():
     ],
 )
 def test_power_law_refuses(x, y, message):
-    with pytest.raises(SpecError, match=message):
+    with pytest.raises(UsageError, match=message):
         power_law(x, y)

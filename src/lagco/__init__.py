@@ -47,8 +47,10 @@ _HOMES = {
         "InstanceError",
         "LagcoError",
         "MissingExtra",
+        "ResetNeeded",
         "SpecError",
         "UnknownName",
+        "UsageError",
     ),
     "lagco.embedding.config": ("EncoderConfig", "PretrainConfig"),
     "lagco.embedding.encoder": ("Encoder",),
@@ -114,8 +116,10 @@ if TYPE_CHECKING:
     from lagco.errors import InstanceError as InstanceError
     from lagco.errors import LagcoError as LagcoError
     from lagco.errors import MissingExtra as MissingExtra
+    from lagco.errors import ResetNeeded as ResetNeeded
     from lagco.errors import SpecError as SpecError
     from lagco.errors import UnknownName as UnknownName
+    from lagco.errors import UsageError as UsageError
     from lagco.evaluation import evaluate as evaluate
     from lagco.generation import generate as generate
     from lagco.information import check as check

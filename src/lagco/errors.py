@@ -19,6 +19,14 @@ class SpecError(LagcoError, ValueError):
     """A declaration of a problem (attribute, component, observation) is wrong."""
 
 
+class UsageError(LagcoError, ValueError):
+    """An argument, option or setting is wrong, or does not go with the others."""
+
+
+class ResetNeeded(LagcoError, RuntimeError):
+    """An environment was stepped before its first reset, or after the end of its episode."""
+
+
 class InstanceError(LagcoError, ValueError):
     """An instance or data set cannot be read, written or used; the message names the file."""
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lagco.core.problem import Problem
-from lagco.errors import SpecError, TooLarge
+from lagco.errors import TooLarge, UsageError
 from lagco.instances import DataSet, Instance
 from lagco.policies import Policy, plain_policy
 from lagco.problems import problem_class, registered_class
@@ -153,7 +153,7 @@ def evaluate(
         progress: wraps the iteration over instances.
     """
     if episodes < 1:
-        raise SpecError(f"episodes={episodes}: run at least one")
+        raise UsageError(f"episodes={episodes}: run at least one")
     chosen = _policy(policy, problem, decoder, k)
     seen: frozenset[str] = getattr(chosen, "trained_on", frozenset())
     features = str(getattr(chosen, "features", features or "full"))
@@ -161,7 +161,7 @@ def evaluate(
     served: Any = getattr(chosen, "problem", None) if problem is None else problem_class(problem)
     instances = DataSet.load(data, served and served.name) if isinstance(data, str | Path) else data
     if not len(instances):
-        raise SpecError("there is no instance to evaluate on; give data=")
+        raise UsageError("there is no instance to evaluate on; give data=")
     if problem is not None:
         cls = problem_class(problem)
     elif isinstance(instances, DataSet):
@@ -206,7 +206,7 @@ def _policy(
         chosen = plain_policy(str(policy))
     if decoder is not None:
         if not hasattr(chosen, "with_decoder"):
-            raise SpecError(f"decoder={decoder!r}: {chosen.name} does not decode points")
+            raise UsageError(f"decoder={decoder!r}: {chosen.name} does not decode points")
         chosen = chosen.with_decoder(decoder, k)
     found: Policy = chosen
     return found

@@ -16,7 +16,7 @@ from joblib import Parallel, delayed
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lagco.core.problem import Problem
-from lagco.errors import InstanceError, SpecError, suggest
+from lagco.errors import InstanceError, UsageError, suggest
 from lagco.files import readable_json, sha256, write_atomically
 from lagco.instances import DataSet, Entry, Instance, read_instance
 from lagco.instances.dataset import MANIFEST, TIMINGS
@@ -60,11 +60,11 @@ def generate(
     cls = problem_class(problem)
     wanted = _checked_references(references)
     if n < 1:
-        raise SpecError(f"n={n}: a data set has at least one instance")
+        raise UsageError(f"n={n}: a data set has at least one instance")
     if seed < 0:
-        raise SpecError(f"seed={seed}: seeds are not negative")
+        raise UsageError(f"seed={seed}: seeds are not negative")
     if sweeps is not None and sweeps < 1:
-        raise SpecError(f"sweeps={sweeps}: give at least 1, or leave it out for the paper's number")
+        raise UsageError(f"sweeps={sweeps}: at least 1; leave it out for the paper's number")
     folder = Path(out)
     recipe: dict[str, Any] = {
         "problem": cls.name,
@@ -199,7 +199,7 @@ def _checked_references(references: str | Sequence[str]) -> tuple[str, ...]:
     wanted = tuple(name.strip() for name in names if name.strip() and name.strip() != "none")
     for name in wanted:
         if name not in REFERENCES:
-            raise SpecError(suggest("reference", name, REFERENCES))
+            raise UsageError(suggest("reference", name, REFERENCES))
     return tuple(name for name in REFERENCES if name in wanted)
 
 
@@ -225,11 +225,11 @@ def _sizes_of(sizes: str | None, seed: int, index: int) -> int | None:
             size = listed[index % len(listed)]
             low = min(listed)
     except ValueError as error:
-        raise SpecError(
+        raise UsageError(
             f"sizes={sizes!r} ({error}): give one size, several as 20,50, or a range as 10-20"
         ) from None
     if low < 1:
-        raise SpecError(f"sizes={sizes!r}: sizes are positive")
+        raise UsageError(f"sizes={sizes!r}: sizes are positive")
     return size
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from lagco.core.checker import check_problem
 from lagco.core.finding import Finding
-from lagco.errors import InstanceError, SpecError
+from lagco.errors import InstanceError, UsageError
 from lagco.instances import DataSet, Instance, read_instance
 from lagco.instances.dataset import TIMINGS
 from lagco.problems import load_object, problem_class
@@ -56,11 +56,11 @@ def check(
         target = problem
     if isinstance(target, type):
         if not issubclass(target, gym.Env):
-            raise SpecError(f"{problem} is not a Gymnasium environment")
+            raise UsageError(f"{problem} is not a Gymnasium environment")
         try:
             target = target()
         except TypeError as error:
-            raise SpecError(
+            raise UsageError(
                 f"{problem} cannot be made without arguments ({error}); give them defaults, or "
                 "call lagco.check_problem(env) on one that you made"
             ) from error

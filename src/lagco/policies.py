@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from lagco.core.env import ContinuousEnv, draw_valid_action
-from lagco.errors import SpecError, UnknownName, suggest
+from lagco.errors import UnknownName, UsageError, suggest
 
 
 class Policy(Protocol):
@@ -39,7 +39,7 @@ class GreedyPolicy:
         env = cast("ContinuousEnv", env.unwrapped)
         preview = getattr(env, "preview", None)
         if preview is None:
-            raise SpecError(
+            raise UsageError(
                 f"greedy needs {type(env).__name__}.preview(actions): the value by which to rank "
                 "actions one step ahead"
             )

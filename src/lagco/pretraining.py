@@ -14,7 +14,7 @@ from lagco.embedding.config import EncoderConfig, PretrainConfig
 from lagco.embedding.encoder import Encoder
 from lagco.embedding.pretrain import pretrain as pretrain_encoder
 from lagco.embedding.pretrain import problem_environments
-from lagco.errors import SpecError, require_extra
+from lagco.errors import UsageError, require_extra
 from lagco.instances import DataSet, Instance
 from lagco.latent.compactness import compactness
 from lagco.latent.space import LatentSpace
@@ -184,7 +184,7 @@ def _resolved(
     cls = problem_class(problem)
     instances = DataSet.load(data, cls.name) if isinstance(data, str | Path) else data
     if not len(instances):
-        raise SpecError("there is no instance in data=")
+        raise UsageError("there is no instance in data=")
     if instances[0].problem != cls.name:
-        raise SpecError(f"the data is for {instances[0].problem!r}, not for {cls.name!r}")
+        raise UsageError(f"the data is for {instances[0].problem!r}, not for {cls.name!r}")
     return cls, instances

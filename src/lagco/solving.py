@@ -10,20 +10,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.picture import save_picture
 from lagco.core.problem import Problem
-from lagco.errors import InstanceError, LagcoError, MissingExtra, SpecError, suggest
+from lagco.errors import InstanceError, LagcoError, MissingExtra, UsageError, suggest
 from lagco.instances import Instance, SolverReference
 from lagco.instances.formats import read
 from lagco.policies import POLICIES, plain_policy
 from lagco.problems import problem_class, registered_class
-
-Array: TypeAlias = npt.NDArray[Any]
 
 SOLVE_POLICIES = (*POLICIES, "solver")
 IMPROVEMENTS = ("none", "2opt")
@@ -151,15 +149,15 @@ def solve(
         seed: of starts and samples.
     """
     if agent is not None and policy is not None:
-        raise SpecError(f"give agent={agent!r} or policy={policy!r}, not both")
+        raise UsageError(f"give agent={agent!r} or policy={policy!r}, not both")
     if improve not in IMPROVEMENTS:
-        raise SpecError(suggest("improve", improve, IMPROVEMENTS))
+        raise UsageError(suggest("improve", improve, IMPROVEMENTS))
     if policy is not None and policy not in SOLVE_POLICIES:
-        raise SpecError(suggest("policy", policy, SOLVE_POLICIES))
+        raise UsageError(suggest("policy", policy, SOLVE_POLICIES))
     if not 0 < seconds < math.inf:
-        raise SpecError(f"seconds={seconds}: give a positive time")
+        raise UsageError(f"seconds={seconds}: give a positive time")
     if seed < 0:
-        raise SpecError(f"seed={seed}: seeds are not negative")
+        raise UsageError(f"seed={seed}: seeds are not negative")
     if isinstance(source, Instance):
         instance = source
     else:
@@ -252,7 +250,7 @@ def _player(
     """What makes teams, its name, and the features it needs."""
     if policy is not None:
         if decoder is not None:
-            raise SpecError(f"decoder={decoder!r}: the policy {policy} does not decode points")
+            raise UsageError(f"decoder={decoder!r}: the policy {policy} does not decode points")
         chosen = plain_policy(policy)
         return (lambda envs: _PolicyTeam(chosen, envs)), policy, "full"
     from lagco.agents.bundle import Agent, load
@@ -265,7 +263,7 @@ def _player(
         loaded = agent if isinstance(agent, Agent) else load(agent, cls)
         by = loaded.name
     if loaded.problem.name != cls.name:
-        raise SpecError(f"the agent decides on {loaded.problem.name!r}, the file is {cls.name!r}")
+        raise UsageError(f"the agent decides on {loaded.problem.name!r}, the file is {cls.name!r}")
     if decoder is not None:
         loaded = loaded.with_decoder(decoder, k)
         by = f"{by}, {decoder} decoder"
@@ -411,7 +409,7 @@ def _load_compiled(cls: type[Problem], make_team: Any, features: str) -> None:
     if not cls.defines("draw"):
         return
     small = cls.generate(cls.default_size)
-    with contextlib.suppress(MissingExtra, SpecError):
+    with contextlib.suppress(MissingExtra, UsageError):
         cls.solve(small, 0, 0.0)
     if make_team is None:
         return
@@ -445,7 +443,7 @@ def _reference(
     limit = time.perf_counter() + _REFERENCE_SHARE * seconds
     try:
         return _solver_within(cls, instance, seed, limit)
-    except (MissingExtra, SpecError, InstanceError):  # no solver here, none at all, none so large
+    except (MissingExtra, UsageError, InstanceError):  # no solver here, none at all, none so large
         return None
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 
 Array: TypeAlias = npt.NDArray[np.float64]
 Values = Sequence[float] | Array
@@ -192,12 +192,12 @@ def power_law(x: Values, y: Values, *, level: float = 0.95) -> PowerLaw:
 
     a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if len(a) != len(b) or len(np.unique(a)) < 3:
-        raise SpecError(
+        raise UsageError(
             f"a power law needs at least three sizes, here are {len(np.unique(a))} "
             f"({len(a)} x and {len(b)} y values)"
         )
     if not ((a > 0).all() and (b > 0).all()):
-        raise SpecError("a power law is fitted to positive values only")
+        raise UsageError("a power law is fitted to positive values only")
     fit = stats.linregress(np.log(a), np.log(b))
     half = float(stats.t.ppf((1 + level) / 2, len(a) - 2)) * float(fit.stderr)
     return PowerLaw(

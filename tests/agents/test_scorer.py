@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco import SpecError
+from lagco import UsageError
 from lagco.agents.config import train_config
 from lagco.agents.scorer import Scorer, n_step_returns
 from tests.agents.runs import instances, trained
@@ -65,5 +65,5 @@ def test_a_scored_agent_keeps_its_scorer(method):
 
 
 def test_without_a_scorer_it_is_refused():
-    with pytest.raises(SpecError, match="trained without a scorer"):
+    with pytest.raises(UsageError, match="trained without a scorer"):
         lagco.load(trained("projection")).with_decoder("scored")

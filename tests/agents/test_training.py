@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco import LagcoError, SpecError
+from lagco import LagcoError, UsageError
 from lagco.agents.bench import bench_latency
 from lagco.agents.config import METHODS, train_config
 from lagco.agents.network import _falling
@@ -251,14 +251,14 @@ def test_configuration_comes_from_defaults_file_and_flags(tmp_path):
     paper = train_config(preset="paper", method="soft-projection")
     assert (paper.entropy, paper.gae_lambda, paper.scale_rewards) == (0.01, 0.95, False)
     file.write_text("step = 3\n")
-    with pytest.raises(SpecError, match="unknown configuration key 'step': did you mean 'steps'"):
+    with pytest.raises(UsageError, match="unknown configuration key 'step': did you mean 'steps'"):
         train_config(file)
     file.write_text("steps = = 3")
-    with pytest.raises(SpecError, match=r"run\.toml: not TOML"):
+    with pytest.raises(UsageError, match=r"run\.toml: not TOML"):
         train_config(file)
-    with pytest.raises(SpecError, match="unknown method 'projektion': did you mean 'projection'"):
+    with pytest.raises(UsageError, match="unknown method 'projektion': did you mean 'projection'"):
         train_config(method="projektion")
-    with pytest.raises(SpecError, match="not a multiple of envs=3"):
+    with pytest.raises(UsageError, match="not a multiple of envs=3"):
         train_config(envs=3)
 
 
@@ -280,7 +280,7 @@ def test_configuration_comes_from_defaults_file_and_flags(tmp_path):
     ],
 )
 def test_wrong_values_are_named(wrong, message):
-    with pytest.raises(SpecError, match=message):
+    with pytest.raises(UsageError, match=message):
         train_config(**wrong)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco import Attribute, CheckError, Edge, Function, Node, Object, Path, SpecError
+from lagco import Attribute, CheckError, Edge, Function, Node, Object, Path, UsageError
 from tests.core.toy import IndependentSet, IndependentSetEnv, TrackedIndependentSet
 
 
@@ -333,7 +333,7 @@ def test_findings_can_be_returned_instead_of_raised():
 
 
 def test_what_cannot_be_checked_is_refused():
-    with pytest.raises(SpecError, match=r"give IndependentSet\(\)"):
+    with pytest.raises(UsageError, match=r"give IndependentSet\(\)"):
         lagco.check_problem(IndependentSet)
-    with pytest.raises(SpecError, match="max_steps=0: at least 1"):
+    with pytest.raises(UsageError, match="max_steps=0: at least 1"):
         lagco.check_problem(IndependentSet(), max_steps=0)

@@ -8,7 +8,7 @@ import pytest
 from lagco.core.declaration import read_declaration
 from lagco.core.env import draw_valid_action
 from lagco.embedding import Encoder, PretrainConfig, pretrain_on, text_encoder, use_text_encoder
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 from tests.embedding.listings import (
     CyberPathExt,
     TrafficEngineeringExt,
@@ -33,7 +33,7 @@ def test_cyber_path(tmp_path):
         z = loaded.embedder()(states[-1])["attack_G"]
         assert np.array_equal(z, encoder.embedder()(states[-1])["attack_G"])
         assert encoder.embedder().features  # the reduction was stored, not fitted again
-    with pytest.raises(SpecError, match="trained on texts embedded by 'hashed words'"):
+    with pytest.raises(UsageError, match="trained on texts embedded by 'hashed words'"):
         loaded.embedder()
     use_text_encoder(None)
 

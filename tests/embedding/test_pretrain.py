@@ -16,9 +16,9 @@ from lagco.embedding import (
     problem_environments,
     reconstruction_report,
 )
-from lagco.embedding.decoder import contrastive_loss, negatives_of
+from lagco.embedding.reconstruction import contrastive_loss, negatives_of
 from lagco.embedding.states import collate, collect_snapshots, view_states
-from lagco.errors import LagcoError, SpecError
+from lagco.errors import LagcoError, UsageError
 from tests.embedding.environments import BRIEF, PROBLEMS, Growing, brief_encoder
 
 
@@ -151,9 +151,9 @@ def test_negatives_are_no_neighbours_and_graphs_without_any_contribute_nothing()
 
 
 def test_mistakes_are_named():
-    with pytest.raises(SpecError, match="did you mean 'nnconv'"):
+    with pytest.raises(UsageError, match="did you mean 'nnconv'"):
         EncoderConfig(layers=("nconv",))
-    with pytest.raises(SpecError, match="at least one environment"):
+    with pytest.raises(UsageError, match="at least one environment"):
         pretrain_on([])
     diverging = PretrainConfig(max_steps=60, states=20, learning_rate=1e30)
     with pytest.raises(LagcoError, match="diverged"):

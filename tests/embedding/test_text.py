@@ -9,7 +9,7 @@ import pytest
 
 from lagco.embedding import minilm, supply_vectors, text, text_encoder, use_text_encoder
 from lagco.embedding.text_cache import TextCache, cache_folder
-from lagco.errors import LagcoError, MissingExtra, SpecError
+from lagco.errors import LagcoError, MissingExtra, UsageError
 from tests.embedding.listings import fake_sentence_encoder
 
 installed = all(importlib.util.find_spec(name) for name in (minilm.PACKAGE, "tokenizers"))
@@ -43,7 +43,7 @@ def test_wrong_answers_of_an_encoder_are_named():
         (np.zeros(3), r"shape \(3,\) for 1 texts"),
         (np.full((1, 4), np.nan), "not finite"),
     ):
-        with text_encoder(lambda texts, a=answer: a), pytest.raises(SpecError, match=message):
+        with text_encoder(lambda texts, a=answer: a), pytest.raises(UsageError, match=message):
             text.embed_texts(["x"])
     use_text_encoder(None)
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from lagco.core.pooling import Max, Mean, Min, RootSum, Sum
-from lagco.decoding import LISTED, NoValidAction
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 from lagco.latent.space import LatentSpace
 from lagco.problems.placement import Placement
 from lagco.problems.placement.generator import draw_cloud
+from lagco.search import LISTED, NoValidAction
 from tests.latent.conftest import brief_space, encoder_for
 from tests.latent.grids import ALL, Grid
 
@@ -112,7 +112,7 @@ def test_attributes_of_objects_need_a_position():
     wrong = {**ALL["tool"], "tool": replace(ALL["tool"]["tool"], attributes=["load"])}
     env = Grid(wrong)
     env.reset(seed=3)
-    with pytest.raises(SpecError, match=r"'load'.*shape \(8,\).*\(n, L\)"):
+    with pytest.raises(UsageError, match=r"'load'.*shape \(8,\).*\(n, L\)"):
         LatentSpace.fit(encoder_for(env), [env], states=4)
 
 

@@ -10,7 +10,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import lagco
-from lagco import Instance, LagcoError, SpecError
+from lagco import Instance, LagcoError, UsageError
 from lagco.core.declaration import read_declaration
 from lagco.generation import generate_instance
 from lagco.latent.compactness import compactness
@@ -134,7 +134,7 @@ def test_unknown_decoder_is_named():
 
 
 def test_another_problems_space_is_refused():
-    with pytest.raises(SpecError, match=r"view|trained"):
+    with pytest.raises(UsageError, match=r"view|trained"):
         lagco.wrap(problem_class("max-cut")(size=9), brief_space("tsp"))
 
 

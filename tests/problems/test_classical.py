@@ -193,22 +193,22 @@ def test_greedy_takes_the_best_preview(name):
     ],
 )
 def test_wrong_options_are_named(options, message):
-    with pytest.raises(lagco.SpecError, match=message):
+    with pytest.raises(lagco.UsageError, match=message):
         lagco.problems.problem_class("tsp")(**options)
 
 
 def test_wrong_resets_are_named():
     env = make("tsp")
-    with pytest.raises(lagco.SpecError, match="unknown reset option 'strat': did you mean 'start'"):
+    with pytest.raises(lagco.UsageError, match="unknown reset option 'strat': did you mean 'start'"):
         env.reset(options={"strat": 1})
-    with pytest.raises(lagco.SpecError, match="start=99: the cities are 0 to 9"):
+    with pytest.raises(lagco.UsageError, match="start=99: the cities are 0 to 9"):
         env.reset(options={"start": 99})
     with pytest.raises(lagco.InstanceError, match="for the problem 'max-cut'"):
         env.reset(options={"instance": generate_instance("max-cut", size=5)})
-    with pytest.raises(lagco.SpecError, match="values 0 or 1"):
+    with pytest.raises(lagco.UsageError, match="values 0 or 1"):
         make("max-cut").reset(options={"start": np.array([0, 2])})
 
 
 def test_step_before_reset_is_named():
-    with pytest.raises(lagco.SpecError, match="call reset"):
+    with pytest.raises(lagco.UsageError, match="call reset"):
         make("tsp").step(0)

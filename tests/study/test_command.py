@@ -7,7 +7,7 @@ import json
 import pytest
 
 import lagco.study
-from lagco.errors import LagcoError, SpecError
+from lagco.errors import LagcoError, UsageError
 from lagco.study.running import noted_settings
 from lagco.study.settings import GeneralizationSettings, ScalabilitySettings
 from tests.study.small import command
@@ -78,7 +78,7 @@ def test_the_full_protocol_has_980_runs(tmp_path):
     ],
 )
 def test_bad_settings(tmp_path, arguments, message):
-    with pytest.raises((SpecError, LagcoError), match=message):
+    with pytest.raises((UsageError, LagcoError), match=message):
         lagco.study.generalization(tmp_path / "x", **arguments)
     assert not list(tmp_path.rglob("*.npz"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 from lagco.study import Ledger
 from lagco.study.search import paper_space, plan_tune, read_space
 from lagco.study.settings import TuneSettings
@@ -117,12 +117,12 @@ def test_the_papers_spaces():
 def test_bad_spaces(tmp_path, text, message):
     path = tmp_path / "space.toml"
     path.write_text(text)
-    with pytest.raises(SpecError, match=message):
+    with pytest.raises(UsageError, match=message):
         read_space(str(path))
 
 
 def test_unknown_space(tmp_path):
-    with pytest.raises(SpecError, match="did you mean 'projection'"):
+    with pytest.raises(UsageError, match="did you mean 'projection'"):
         read_space("projecton")
-    with pytest.raises(SpecError, match="cannot be read"):
+    with pytest.raises(UsageError, match="cannot be read"):
         read_space(str(tmp_path / "nowhere.toml"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 from lagco.study.splits import training_indices
 
 SIZES = np.random.default_rng(0).integers(10, 100, size=101).tolist()
@@ -30,9 +30,9 @@ def test_single_instances_are_distinct_and_of_their_size(strategy):
 
 
 def test_what_cannot_be_split():
-    with pytest.raises(SpecError, match="divided into 5 shares"):
+    with pytest.raises(UsageError, match="divided into 5 shares"):
         training_indices([5, 6, 7], "varied", 0)
-    with pytest.raises(SpecError, match="no instance left among 3"):
+    with pytest.raises(UsageError, match="no instance left among 3"):
         training_indices([5, 6, 7], "small", 3)
-    with pytest.raises(SpecError, match="did you mean 'varied'"):
+    with pytest.raises(UsageError, match="did you mean 'varied'"):
         training_indices(SIZES, "vared", 0)

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
@@ -22,19 +21,18 @@ from lagco.agents.methods import method_of
 from lagco.agents.network import perceptron
 from lagco.agents.scorer import score_with
 from lagco.agents.team import Team
+from lagco.arrays import Array
 from lagco.core.declaration import Declaration, read_declaration
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
-from lagco.decoding import Metric
-from lagco.errors import LagcoError, SpecError
+from lagco.errors import LagcoError, UsageError
 from lagco.files import readable_json, sha256, write_atomically
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
 from lagco.problems import problem_class, registered_class
-
-Array: TypeAlias = npt.NDArray[Any]
+from lagco.search import Metric
 
 FORMAT = "lagco-agent"
 VERSION = 1
@@ -150,11 +148,11 @@ class Agent:
     def with_decoder(self, decoder: str, k: int = 10) -> Agent:
         """The same agent with another decoder."""
         if self.name not in ("projection", "soft-projection"):
-            raise SpecError(f"decoder={decoder!r}: {self.name} does not decode points")
+            raise UsageError(f"decoder={decoder!r}: {self.name} does not decode points")
         values = None
         if decoder == "scored":
             if "scorer.0.weight" not in self.weights:
-                raise SpecError(
+                raise UsageError(
                     "decoder='scored': this agent was trained without a scorer; train it with "
                     "--decoder scored"
                 )

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as save_arrays
@@ -20,10 +19,9 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 
 from lagco.agents.scorer import Scorer
 from lagco.agents.vector_env import ProblemVecEnv
+from lagco.arrays import Array
 from lagco.errors import LagcoError
 from lagco.files import write_atomically
-
-Array: TypeAlias = npt.NDArray[Any]
 
 FORMAT = "lagco-checkpoint"
 VERSION = 1

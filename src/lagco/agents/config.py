@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from lagco.errors import SpecError, suggest
+from lagco.errors import UsageError, suggest
 
 METHODS = (
     "projection",
@@ -105,30 +105,30 @@ class TrainConfig:
             ("features", ("full", "paper")),
         ):
             if getattr(self, name) not in known:
-                raise SpecError(suggest(name, getattr(self, name), known))
+                raise UsageError(suggest(name, getattr(self, name), known))
         for name in _COUNTS:
             if getattr(self, name) < 1:
-                raise SpecError(f"{name}={getattr(self, name)}: at least 1")
+                raise UsageError(f"{name}={getattr(self, name)}: at least 1")
         if self.seed < 0:
-            raise SpecError(f"seed={self.seed}: seeds are not negative")
+            raise UsageError(f"seed={self.seed}: seeds are not negative")
         if self.decoder != "nearest":
             if self.method not in ("projection", "soft-projection"):
-                raise SpecError(f"decoder={self.decoder!r}: {self.method} does not decode points")
+                raise UsageError(f"decoder={self.decoder!r}: {self.method} does not decode points")
             from lagco.latent.decoder import Decoder
 
             Decoder(self.decoder, self.k)  # says what is wrong with them
         for name in ("gamma", "gae_lambda", "tau", "exploration"):
             if not 0.0 <= getattr(self, name) <= 1.0:
-                raise SpecError(f"{name}={getattr(self, name)}: between 0 and 1")
+                raise UsageError(f"{name}={getattr(self, name)}: between 0 and 1")
         for name in ("learning_rate", "clip", "max_grad_norm"):
             if not 0.0 < getattr(self, name) < math.inf:
-                raise SpecError(f"{name}={getattr(self, name)}: a positive number")
+                raise UsageError(f"{name}={getattr(self, name)}: a positive number")
         if any(width < 1 for width in self.hidden):
-            raise SpecError(f"hidden={list(self.hidden)}: widths of at least 1")
+            raise UsageError(f"hidden={list(self.hidden)}: widths of at least 1")
         if self.batch_size < 2 and self.method != "iterative":
-            raise SpecError(f"batch_size={self.batch_size}: at least 2, advantages are normalised")
+            raise UsageError(f"batch_size={self.batch_size}: at least 2, advantages are normalised")
         if self.rollout % self.envs:
-            raise SpecError(
+            raise UsageError(
                 f"rollout={self.rollout} is not a multiple of envs={self.envs}; every environment "
                 "contributes the same number of steps"
             )
@@ -153,7 +153,7 @@ def _check_type(name: str, value: Any, default: Any) -> None:
     else:
         fits, wanted = isinstance(value, type(default)), "text in quotes"
     if not fits:
-        raise SpecError(f"{name}={value!r}: give {wanted}")
+        raise UsageError(f"{name}={value!r}: give {wanted}")
 
 
 #: numbers that are at least 1
@@ -198,7 +198,7 @@ def train_config(file: str | Path | None = None, **given: Any) -> TrainConfig:
     known = [field.name for field in fields(TrainConfig)]
     for name in values:
         if name not in known:
-            raise SpecError(suggest("configuration key", name, known))
+            raise UsageError(suggest("configuration key", name, known))
     method = str(values.get("method", TrainConfig.method))
     base = dict(_METHOD_DEFAULTS.get(method, {}))
     if values.get("features") == "paper":
@@ -214,7 +214,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
     try:
         content: Mapping[str, Any] = tomllib.loads(path.read_text())
     except OSError as error:
-        raise SpecError(f"{path}: cannot be read ({error})") from error
+        raise UsageError(f"{path}: cannot be read ({error})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path}: not TOML ({error})") from error
+        raise UsageError(f"{path}: not TOML ({error})") from error
     return dict(content)

@@ -11,11 +11,10 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 from stable_baselines3 import PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 
@@ -25,14 +24,13 @@ from lagco.agents.network import layer_arrays, perceptron, policy_arguments, ppo
 from lagco.agents.padding import PaddedActions, PaddingObservation, Widths
 from lagco.agents.projection import LatentVecEnv, vec_env_options
 from lagco.agents.vector_env import ProblemVecEnv
+from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentSpace
-
-Array: TypeAlias = npt.NDArray[Any]
 
 _MASKS = "action_masks"
 
@@ -211,7 +209,7 @@ class DiscreteMethod:
 
     def _checked(self, space: LatentSpace | None) -> LatentSpace:
         if space is None:
-            raise SpecError(f"{self.name} needs a latent space")
+            raise UsageError(f"{self.name} needs a latent space")
         return space
 
 
@@ -244,7 +242,7 @@ class DiscreteActor:
     ) -> None:
         self._network = perceptron(weights, "policy")
         if self._network.inputs != observe.width:
-            raise SpecError(
+            raise UsageError(
                 f"the policy takes {self._network.inputs} numbers, {type(env).__name__} shows "
                 f"{observe.width}; was it trained with other features?"
             )

@@ -11,11 +11,10 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 import torch
 from stable_baselines3 import DQN
 from stable_baselines3.common.base_class import BaseAlgorithm
@@ -31,15 +30,14 @@ from lagco.agents.projection import LatentVecEnv, vec_env_options
 from lagco.agents.q_network import MOST_ACTIONS, ActionTables, SplitQ, q_layers, read_actions
 from lagco.agents.replay import GOES_ON, TERMINATED, TRUNCATED, ActionReplayBuffer
 from lagco.agents.vector_env import ProblemVecEnv
+from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.scale import ActionScale
 from lagco.latent.space import LatentSpace, LatentView
-
-Array: TypeAlias = npt.NDArray[Any]
 
 #: epsilon at the end of exploration, and of an actor that explores
 EPSILON = 0.05
@@ -292,7 +290,7 @@ class IterativeMethod:
     ) -> ProblemVecEnv:
         """See :class:`~lagco.agents.method.Method`."""
         if space is None:
-            raise SpecError("iterative needs a latent space")
+            raise UsageError("iterative needs a latent space")
         standardised = config.preset != "paper"
         options = vec_env_options(config)
         return IterativeVecEnv(problem, instances, space, standardised=standardised, **options)
@@ -301,7 +299,7 @@ class IterativeMethod:
         """See :class:`~lagco.agents.method.Method`."""
         assert isinstance(env, IterativeVecEnv)
         if not config.hidden:
-            raise SpecError("hidden=(): a Q network needs a hidden layer")
+            raise UsageError("hidden=(): a Q network needs a hidden layer")
         width = env.space.scale.width
         every = max(1, round(config.train_every / config.envs))
         keywords = {
@@ -369,7 +367,7 @@ class IterativeActor:
         self._q = SplitQ(layers, view.observation_width)
         expected = view.observation_width + view.space.scale.width
         if layers[0][0].shape[1] != expected:
-            raise SpecError(
+            raise UsageError(
                 f"Q takes {layers[0][0].shape[1]} numbers, {type(view.env).__name__} has "
                 f"{expected} for observation and action; was it trained with other features?"
             )

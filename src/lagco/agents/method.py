@@ -6,18 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 from lagco.agents.config import TrainConfig
 from lagco.agents.vector_env import ProblemVecEnv
+from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentSpace
 
-Array: TypeAlias = npt.NDArray[Any]
 Weights: TypeAlias = Mapping[str, Array]
 
 

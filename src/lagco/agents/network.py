@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from lagco.agents.config import TrainConfig
+from lagco.arrays import Array
 from lagco.errors import LagcoError
-
-Array: TypeAlias = npt.NDArray[Any]
 
 SLOPE = np.float32(0.01)
 

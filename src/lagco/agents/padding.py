@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.declaration import read_declaration
 from lagco.core.env import LISTING_CAP, ContinuousEnv
 from lagco.core.graph import GraphView
@@ -21,10 +21,8 @@ from lagco.core.spec import Attribute, Edge, Function
 from lagco.embedding.extraction import AttributeReader
 from lagco.embedding.features import SAME, TOUCHED, ViewFeatures
 from lagco.embedding.layout import TableLayout, ViewLayout, table_layout
-from lagco.errors import SpecError, TooLarge
+from lagco.errors import TooLarge, UsageError
 from lagco.instances import Instance
-
-Array: TypeAlias = npt.NDArray[Any]
 
 #: edge attributes are laid out over all pairs of nodes up to so many numbers, else edge by edge
 PAIRS = 5_000
@@ -65,7 +63,7 @@ class Widths:
                 found = cls(count, *_needed(env)) if views else cls(count)
             largest = largest.joined(found)
         if largest.actions > LISTING_CAP:
-            raise SpecError(
+            raise UsageError(
                 f"{problem.name}: an instance has {largest.actions} raw actions, more than the "
                 f"{LISTING_CAP} that are ever listed; a discrete method needs one output for each"
             )
@@ -100,7 +98,7 @@ class Widths:
         """Raise :class:`TooLarge` where what `env` shows does not fit."""
         views, arrays = _needed(env)
         if list(views) != list(self.views) or list(arrays) != list(self.arrays):
-            raise SpecError(
+            raise UsageError(
                 f"{_name_of(env)} shows {', '.join([*views, *arrays])}, the agent was trained on "
                 f"{', '.join([*self.views, *self.arrays])}"
             )
@@ -426,7 +424,7 @@ class PaddedActions:
             self._outside = int(space.start + space.n)
         else:
             name = type(self._env).__name__
-            raise SpecError(f"{name}: discrete methods do not know the action space {space}")
+            raise UsageError(f"{name}: discrete methods do not know the action space {space}")
 
 
 def _shape(space: Any) -> tuple[int, ...]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 from stable_baselines3 import PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 
@@ -16,14 +15,13 @@ from lagco.agents.config import TrainConfig
 from lagco.agents.method import Weights
 from lagco.agents.network import layer_arrays, perceptron, policy_arguments, ppo_arguments
 from lagco.agents.vector_env import ProblemVecEnv
+from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
-from lagco.decoding import NoValidAction
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentSpace
-
-Array: TypeAlias = npt.NDArray[Any]
+from lagco.search import NoValidAction
 
 
 class LatentVecEnv(ProblemVecEnv):

@@ -11,19 +11,17 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
 from lagco.agents.network import SLOPE
-from lagco.decoding import PathSpace, ProductSpace
-from lagco.decoding.errors import NoValidAction, TooManyActions
+from lagco.arrays import Array
 from lagco.errors import LagcoError
 from lagco.latent.space import LatentView
-
-Array: TypeAlias = npt.NDArray[Any]
+from lagco.search import PathSpace, ProductSpace
+from lagco.search.errors import NoValidAction, TooManyActions
 
 #: so many actions of a state are looked at; beyond it, as many that are drawn at random
 MOST_ACTIONS = 20_000

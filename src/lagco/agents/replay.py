@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 from stable_baselines3.common.buffers import BaseBuffer
 
 from lagco.agents.q_network import ActionTables
-
-Array: TypeAlias = npt.NDArray[Any]
+from lagco.arrays import Array
 
 GOES_ON, TERMINATED, TRUNCATED = range(3)
 _NONE = ActionTables((np.zeros((0, 0), np.float16),), (0,), None)

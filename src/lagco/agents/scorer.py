@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import nn
 
 from lagco.agents.config import TrainConfig
 from lagco.agents.network import Perceptron, layer_arrays, perceptron
-
-Array: TypeAlias = npt.NDArray[Any]
+from lagco.arrays import Array
 
 _EPOCHS = 2
 

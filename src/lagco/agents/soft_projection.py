@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 import torch
 from stable_baselines3 import PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
@@ -29,14 +28,13 @@ from lagco.agents.method import Weights
 from lagco.agents.network import layer_arrays, policy_arguments, ppo_arguments
 from lagco.agents.projection import LatentVecEnv, ProjectionActor, ProjectionMethod, vec_env_options
 from lagco.agents.vector_env import ProblemVecEnv
+from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
-from lagco.decoding import Neighbours, NoValidAction, ProductSpace
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentSpace, LatentView
-
-Array: TypeAlias = npt.NDArray[Any]
+from lagco.search import Neighbours, NoValidAction, ProductSpace
 
 #: so many candidates at most
 CANDIDATES = 256

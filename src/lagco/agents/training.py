@@ -10,10 +10,9 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from stable_baselines3 import DQN
 from stable_baselines3.common.callbacks import BaseCallback
 
@@ -25,18 +24,17 @@ from lagco.agents.methods import method_of
 from lagco.agents.projection import LatentVecEnv
 from lagco.agents.scorer import Scorer, n_step_returns
 from lagco.agents.vector_env import ProblemVecEnv
+from lagco.arrays import Array
 from lagco.core.declaration import read_declaration
 from lagco.core.problem import Problem
 from lagco.embedding.encoder import Encoder
 from lagco.embedding.pretrain import pretrain, problem_environments
-from lagco.errors import LagcoError, SpecError
+from lagco.errors import LagcoError, UsageError
 from lagco.files import canonical_json, readable_json, sha256, write_atomically
 from lagco.instances import DataSet, Instance
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
 from lagco.problems import problem_class
-
-Array: TypeAlias = npt.NDArray[Any]
 
 RUN, CHECKPOINT, CURVE = "run.json", "checkpoint.safetensors", "progress.csv"
 _COLUMNS = ("steps", "episodes", "score", "score_best", "return", "length", "seconds")
@@ -81,7 +79,7 @@ def train(
     folder = Path(out)
     reserved = [] if config.method not in _PADDED else list(pad_to)
     if encoder is not None and init is not None:
-        raise SpecError("give encoder= or init=, not both: an agent brings its encoder")
+        raise UsageError("give encoder= or init=, not both: an agent brings its encoder")
     if encoder is not None and not isinstance(encoder, Encoder):
         encoder = Encoder.load(encoder)
     start = None if init is None else load(init, cls, instances[0])
@@ -100,7 +98,7 @@ def chosen_instances(
     source = DataSet.load(data, problem) if isinstance(data, str | Path) else data
     instances = sorted(source, key=lambda instance: instance.size)
     if not instances:
-        raise SpecError("there is no instance to train on; give data=")
+        raise UsageError("there is no instance to train on; give data=")
     if strategy == "varied":
         return instances
     place = {"small": 0, "medium": len(instances) // 2, "large": -1}[strategy]
@@ -189,7 +187,7 @@ def _scorer(env: ProblemVecEnv, config: TrainConfig) -> Scorer | None:
     if config.decoder != "scored":
         return None
     if not isinstance(env, LatentVecEnv):
-        raise SpecError(f"decoder='scored': {config.method} does not decode points")
+        raise UsageError(f"decoder='scored': {config.method} does not decode points")
     scorer = Scorer(env.views[0].observation_width, env.space.scale.width, config)
     env.decoder.values = scorer.values
     env.log_executed()
@@ -199,12 +197,12 @@ def _scorer(env: ProblemVecEnv, config: TrainConfig) -> Scorer | None:
 def _adopt(arrays: Mapping[str, Array], start: Agent, config: TrainConfig) -> None:
     """Begin with the arrays of that name of another agent of the same method."""
     if start.name != config.method:
-        raise SpecError(f"init= is a {start.name} agent, this run trains {config.method}")
+        raise UsageError(f"init= is a {start.name} agent, this run trains {config.method}")
     for name, array in arrays.items():
         given = start.weights.get(name)
         if given is None or given.shape != array.shape:
             found = "is missing" if given is None else f"has shape {given.shape}"
-            raise SpecError(f"init=: {name} {found}, this run needs {array.shape}")
+            raise UsageError(f"init=: {name} {found}, this run needs {array.shape}")
     for name, array in arrays.items():
         array[...] = start.weights[name]
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 from stable_baselines3.common.vec_env import VecEnv
 
+from lagco.arrays import Array
 from lagco.core.problem import Problem
-from lagco.errors import InstanceError, SpecError
+from lagco.errors import InstanceError, UsageError
 from lagco.instances import Instance
-
-Array: TypeAlias = npt.NDArray[Any]
 
 ROTATIONS = ("episode", "paper")
 #: `paper`: all environments change to the same random instance every so many episodes
@@ -98,9 +96,9 @@ class ProblemVecEnv(VecEnv):
         lessons: bool = False,
     ) -> None:
         if not len(instances):
-            raise SpecError("there is no training instance")
+            raise UsageError("there is no training instance")
         if envs < 1:
-            raise SpecError(f"envs={envs}: run at least one environment")
+            raise UsageError(f"envs={envs}: run at least one environment")
         self.instances = list(instances)
         self._deck = InstanceDeck(len(instances), rotation, np.random.default_rng([seed, 0]))
         self._rngs = [np.random.default_rng([seed, 1, i]) for i in range(envs)]

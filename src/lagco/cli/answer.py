@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from lagco.cli.output import AsJson, print_facts, print_json
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -53,7 +53,7 @@ def solve(
     if plot is not None:
         check_picture(plot)
     if out is not None and out.is_dir():
-        raise SpecError(f"--out {out}: is a folder; name a file for the solution")
+        raise UsageError(f"--out {out}: is a folder; name a file for the solution")
     answer = lagco.solve(
         file,
         problem=problem,

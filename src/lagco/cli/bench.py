@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from lagco.cli.output import AsJson, print_json, print_table
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -36,7 +36,7 @@ def decode(
     as_json: AsJson = False,
 ) -> None:
     """Nearest-action search against FAISS flat, build included, on one thread."""
-    from lagco.decoding.bench import bench_decode
+    from lagco.search.bench import bench_decode
 
     sizes = None if actions is None else _whole_numbers("--actions", actions)
     options: dict[str, Any] = {} if sizes is None else {"actions": sizes}
@@ -118,5 +118,5 @@ def _whole_numbers(option: str, text: str) -> list[int]:
     except (ValueError, OverflowError):
         found = []
     if not found or min(found) < 1:
-        raise SpecError(f"{option} {text}: positive numbers with commas, such as 20,50 or 1e6")
+        raise UsageError(f"{option} {text}: positive numbers with commas, such as 20,50 or 1e6")
     return found

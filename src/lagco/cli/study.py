@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from lagco.cli.output import AsJson, print_facts, print_json, print_table
 from lagco.cli.study_output import cell, print_estimate, print_generalization, print_status
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 
 if TYPE_CHECKING:
     from lagco.study.driver import Watch
@@ -391,4 +391,4 @@ def _numbers(text: str | None, option: str) -> tuple[int, ...] | None:
     try:
         return tuple(int(name) for name in names)
     except ValueError:
-        raise SpecError(f"{option} {text}: whole numbers with commas, such as 42,100") from None
+        raise UsageError(f"{option} {text}: whole numbers with commas, such as 42,100") from None

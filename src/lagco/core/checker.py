@@ -16,7 +16,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 
-from lagco.core.checks_of_episode import (
+from lagco.core.check_episode import (
     TOLERANCE,
     check_reward_sum,
     check_unchanged,
@@ -24,7 +24,7 @@ from lagco.core.checks_of_episode import (
     misfit,
     same,
 )
-from lagco.core.checks_of_state import (
+from lagco.core.check_state import (
     check_attributes,
     check_functions,
     check_possible,
@@ -35,7 +35,7 @@ from lagco.core.env import ContinuousEnv, draw_valid_action
 from lagco.core.finding import Finding, shown
 from lagco.core.graph import GraphView
 from lagco.core.spec import Edge, Node, Path
-from lagco.errors import CheckError, LagcoError, SpecError
+from lagco.errors import CheckError, LagcoError, UsageError
 
 _ALL_ACTIONS = 300
 _SOME_ACTIONS = 60
@@ -68,9 +68,9 @@ def check_problem(
         The findings, empty for a sound problem.
     """
     if isinstance(env, type):
-        raise SpecError(f"check_problem() takes an environment; give {env.__name__}()")
+        raise UsageError(f"check_problem() takes an environment; give {env.__name__}()")
     if min(episodes, max_steps) < 1:
-        raise SpecError(f"episodes={episodes}, max_steps={max_steps}: at least 1")
+        raise UsageError(f"episodes={episodes}, max_steps={max_steps}: at least 1")
     found: dict[tuple[str, str], Finding] = {}
     for finding in _Check(env.unwrapped, seed, episodes, max_steps).run():
         found.setdefault((finding.check, finding.declaration), finding)
@@ -115,7 +115,7 @@ class _Check:
             self.env.reset(seed=self.seed)
             views = self.env.graph_views()
             self.declared = read_declaration(self.env, views)
-        except SpecError as error:
+        except UsageError as error:
             yield Finding("declaration", str(error), "", "", step=0)
             return
         except Exception as error:

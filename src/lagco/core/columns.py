@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.errors import SpecError
 
-Array: TypeAlias = npt.NDArray[Any]
 #: A numeric array whose first axis runs over nodes or edges, or a list (texts, lists of texts).
 Column: TypeAlias = "Array | list[Any]"
 #: Which rows of a column: one, several, or (None) all of them.

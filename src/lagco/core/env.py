@@ -11,13 +11,12 @@ from typing import Any, TypeAlias
 import gymnasium as gym
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.core.spec import Attribute, Component, Function, Graph
-from lagco.errors import SpecError
+from lagco.errors import SpecError, UsageError
 
-Array: TypeAlias = npt.NDArray[Any]
 #: Flat, or one mapping per view.
 Attributes: TypeAlias = "Mapping[str, Attribute] | Mapping[str, Mapping[str, Attribute]]"
 
@@ -109,7 +108,7 @@ class ContinuousEnv(gym.Env[Any, Any]):
         """Every raw action of the action space, valid or not: (N,) or (N, m)."""
         count = self.num_actions
         if count > LISTING_CAP:
-            raise SpecError(
+            raise UsageError(
                 f"{type(self).__name__} has {count} raw actions, more than the {LISTING_CAP} that "
                 "are ever listed; sample them or search among them instead"
             )
@@ -128,7 +127,7 @@ class ContinuousEnv(gym.Env[Any, Any]):
             return int(space.n)
         if isinstance(space, gym.spaces.MultiDiscrete):
             return int(np.prod(space.nvec.astype(object)))
-        raise SpecError(
+        raise UsageError(
             f"{type(self).__name__}: the action space {space} cannot be counted; define "
             "all_actions() and num_actions"
         )

@@ -15,8 +15,8 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.columns import (
-    Array,
     Column,
     Rows,
     copied,

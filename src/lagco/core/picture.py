@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lagco.core.graph import GraphView
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 
 PIXELS = 512
 _DPI = 128
@@ -39,7 +39,7 @@ def check_picture(path: str | Path) -> None:
     suffix = Path(path).suffix.lstrip(".").lower()
     known = FigureCanvasBase.get_supported_filetypes()
     if suffix not in known:
-        raise SpecError(f"{path}: give a picture a suffix among {', '.join(sorted(known))}")
+        raise UsageError(f"{path}: give a picture a suffix among {', '.join(sorted(known))}")
 
 
 def _canvas(draw: Callable[[Any], None]) -> Any:

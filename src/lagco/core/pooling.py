@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[Any]
+from lagco.arrays import Array
 
 
 @dataclass(frozen=True, repr=False)

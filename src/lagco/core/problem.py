@@ -9,19 +9,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.graph import GraphView
 from lagco.core.spec import Attribute
-from lagco.errors import InstanceError, SpecError, suggest
+from lagco.errors import InstanceError, ResetNeeded, UsageError, suggest
 from lagco.instances import Instance, References, read_instance
-
-Array: TypeAlias = npt.NDArray[Any]
 
 FEATURE_SETS = ("full", "paper")
 STARTS = ("worst", "current", "default")
@@ -89,11 +87,11 @@ class Problem(ContinuousEnv):
         render_mode: str | None = None,
     ) -> None:
         if features not in FEATURE_SETS:
-            raise SpecError(suggest("feature set", features, FEATURE_SETS))
+            raise UsageError(suggest("feature set", features, FEATURE_SETS))
         if render_mode not in (None, "rgb_array"):
-            raise SpecError(suggest("render mode", render_mode, ["rgb_array"]))
+            raise UsageError(suggest("render mode", render_mode, ["rgb_array"]))
         if instance is not None and size is not None:
-            raise SpecError(f"give instance= or size={size}, not both")
+            raise UsageError(f"give instance= or size={size}, not both")
         self.features = features
         self.start = start
         self.stop_at_best = stop_at_best
@@ -108,7 +106,7 @@ class Problem(ContinuousEnv):
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
         """A random instance over the problem's ranges, of `size` decision variables if given."""
-        raise SpecError(
+        raise UsageError(
             f"{cls.__name__} cannot draw instances: give instance=, or define "
             "draw(cls, rng, size=None)"
         )
@@ -116,12 +114,12 @@ class Problem(ContinuousEnv):
     @classmethod
     def sweep(cls, instance: Instance, sweeps: int | None, seed: int) -> References:
         """References with the heuristic bounds of `sweeps` sweeps (None: the paper's number)."""
-        raise SpecError(f"{cls.__name__} has no sweeps; generate without that reference")
+        raise UsageError(f"{cls.__name__} has no sweeps; generate without that reference")
 
     @classmethod
     def solve(cls, instance: Instance, seed: int, effort: float = 1.0) -> References:
         """References with the value of a solver; `effort` multiplies its usual amount of work."""
-        raise SpecError(f"{cls.__name__} has no solver; generate without that reference")
+        raise UsageError(f"{cls.__name__} has no solver; generate without that reference")
 
     @classmethod
     def bound(cls, instance: Instance) -> float | None:
@@ -156,7 +154,7 @@ class Problem(ContinuousEnv):
     @classmethod
     def evaluate_solution(cls, instance: Instance, solution: Array) -> float:
         """Objective of a whole configuration, computed from scratch."""
-        raise SpecError(f"{cls.__name__} does not define evaluate_solution(instance, solution)")
+        raise UsageError(f"{cls.__name__} does not define evaluate_solution(instance, solution)")
 
     def recompute_objective(self) -> float:
         """:meth:`objective`, computed from scratch instead of kept up to date."""
@@ -181,11 +179,11 @@ class Problem(ContinuousEnv):
     @classmethod
     def improve(cls, instance: Instance, solution: Array, how: str) -> Array:
         """A solution that is no worse, by a local search of that name."""
-        raise SpecError(f"improve={how!r}: {cls.name} has no such local search; leave it out")
+        raise UsageError(f"improve={how!r}: {cls.name} has no such local search; leave it out")
 
     def draw_on(self, axes: Any) -> None:
         """Draw the state on matplotlib axes."""
-        raise SpecError(f"{type(self).__name__} has no viewer; define draw_on(axes)")
+        raise UsageError(f"{type(self).__name__} has no viewer; define draw_on(axes)")
 
     # -- instances and scores
 
@@ -256,7 +254,7 @@ class Problem(ContinuousEnv):
         options = options or {}
         unknown = options.keys() - {"instance", "start"}
         if unknown:
-            raise SpecError(suggest("reset option", unknown.pop(), ["instance", "start"]))
+            raise UsageError(suggest("reset option", unknown.pop(), ["instance", "start"]))
         if options.get("instance") is not None:
             self._use(options["instance"])
         start = options.get("start")
@@ -279,7 +277,7 @@ class Problem(ContinuousEnv):
         Where nothing is valid from the start, None ends the episode.
         """
         if self._ended:
-            raise SpecError(f"{type(self).__name__}: the episode is over, call reset()")
+            raise ResetNeeded(f"{type(self).__name__}: the episode is over, call reset()")
         self._steps += 1
         reward, lesson = self._pending, 0.0
         terms: dict[str, float] = {}
@@ -461,7 +459,7 @@ def named_start(start: Any) -> str:
     """`start` if it is one of the three names, or an error that lists them."""
     if isinstance(start, str) and start in STARTS:
         return start
-    raise SpecError(suggest("start", start, STARTS))
+    raise UsageError(suggest("start", start, STARTS))
 
 
 def reference_value(references: References, reference: str) -> float | None:
@@ -470,7 +468,7 @@ def reference_value(references: References, reference: str) -> float | None:
         return None if references.sweeps is None else references.sweeps.best
     if reference == "solver":
         return None if references.solver is None else references.solver.value
-    raise SpecError(suggest("reference", reference, ["sweeps", "solver"]))
+    raise UsageError(suggest("reference", reference, ["sweeps", "solver"]))
 
 
 def _space(attribute: Attribute, column: Array) -> gym.Space[Any]:

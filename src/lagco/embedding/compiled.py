@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.embedding.config import EncoderConfig
 from lagco.embedding.features import TableFeatures, ViewFeatures, enlarged
 from lagco.embedding.kernels import first_layer, rewire, sage_layer
 from lagco.embedding.layout import ViewLayout
 from lagco.embedding.messages import count_rows
-
-Array: TypeAlias = npt.NDArray[Any]
 
 #: Edge matrices of one graph may take this many bytes; beyond it messages are summed first.
 MATRIX_BYTES = 256 * 2**20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lagco.errors import SpecError, suggest
+from lagco.errors import UsageError, suggest
 
 LAYERS = ("nnconv", "sage", "gcn", "gat", "gin", "edgeconv")
 ACTIVATIONS = ("relu", "leaky_relu", "none")
@@ -56,15 +56,16 @@ class EncoderConfig:
     def __post_init__(self) -> None:
         object.__setattr__(self, "layers", tuple(self.layers))
         if not self.layers:
-            raise SpecError(f"EncoderConfig(layers=()): name at least one of {', '.join(LAYERS)}")
+            raise UsageError(f"EncoderConfig(layers=()): name at least one of {', '.join(LAYERS)}")
         for layer in self.layers:
             if layer not in LAYERS:
-                raise SpecError(f"EncoderConfig: {suggest('layer', layer, LAYERS)}")
+                raise UsageError(f"EncoderConfig: {suggest('layer', layer, LAYERS)}")
         if self.activation not in ACTIVATIONS:
-            raise SpecError(f"EncoderConfig: {suggest('activation', self.activation, ACTIVATIONS)}")
+            message = suggest("activation", self.activation, ACTIVATIONS)
+            raise UsageError(f"EncoderConfig: {message}")
         if self.aggregation not in AGGREGATIONS:
             message = suggest("aggregation", self.aggregation, AGGREGATIONS)
-            raise SpecError(f"EncoderConfig: {message}")
+            raise UsageError(f"EncoderConfig: {message}")
         for name in (
             "hidden_channels",
             "out_channels",
@@ -73,11 +74,11 @@ class EncoderConfig:
             "negatives",
         ):
             if getattr(self, name) < 1:
-                raise SpecError(f"EncoderConfig({name}={getattr(self, name)}): at least 1")
+                raise UsageError(f"EncoderConfig({name}={getattr(self, name)}): at least 1")
         if self.text_width is not None and self.text_width < 1:
-            raise SpecError(f"EncoderConfig(text_width={self.text_width}): at least 1, or None")
+            raise UsageError(f"EncoderConfig(text_width={self.text_width}): at least 1, or None")
         if self.temperature <= 0:
-            raise SpecError(f"EncoderConfig(temperature={self.temperature}): above 0")
+            raise UsageError(f"EncoderConfig(temperature={self.temperature}): above 0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +106,6 @@ class PretrainConfig:
     def __post_init__(self) -> None:
         for name in ("states", "batch_size", "max_steps", "evaluate_every", "patience"):
             if getattr(self, name) < 1:
-                raise SpecError(f"PretrainConfig({name}={getattr(self, name)}): at least 1")
+                raise UsageError(f"PretrainConfig({name}={getattr(self, name)}): at least 1")
         if not 0 < self.held_out < 1:
-            raise SpecError(f"PretrainConfig(held_out={self.held_out}): between 0 and 1")
+            raise UsageError(f"PretrainConfig(held_out={self.held_out}): between 0 and 1")

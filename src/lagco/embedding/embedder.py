@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.embedding.compiled import CompiledView
 from lagco.embedding.encoder import Encoder, ViewEncoder
 from lagco.embedding.features import NEW, REWIRED, SAME, ViewFeatures
 from lagco.embedding.layout import ViewLayout
-from lagco.errors import SpecError
-
-Array: TypeAlias = npt.NDArray[Any]
+from lagco.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ class Embedder:
         for name, state in self._views.items():
             view = views.get(name)
             if view is None:
-                raise SpecError(
+                raise UsageError(
                     f"the encoder was trained on the views {', '.join(self._views)}, this state "
                     f"has {', '.join(views) or 'none'}"
                 )
@@ -181,7 +179,7 @@ def embed_batch(
     for name, view in encoder.views.items():
         for state in states:
             if name not in state:
-                raise SpecError(f"a state has no view {name!r}, it has {', '.join(state)}")
+                raise UsageError(f"a state has no view {name!r}, it has {', '.join(state)}")
         if compiled and view.compiled_weights:
             for state, result in zip(states, found, strict=True):
                 result[name] = _CompiledState(view).embed(state[name])

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.columns import Column
 from lagco.core.declaration import Declaration
 from lagco.core.graph import GraphView
@@ -21,15 +21,13 @@ from lagco.embedding.extraction import AttributeReader, fit_reader
 from lagco.embedding.features import ViewFeatures
 from lagco.embedding.layout import TableLayout, ViewLayout, bind_table, layout_hash, table_layout
 from lagco.embedding.messages import message_width
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 from lagco.files import sha256
 
 if TYPE_CHECKING:
-    from lagco.embedding.decoder import GraphDecoder
     from lagco.embedding.embedder import Embedder
     from lagco.embedding.network import GraphEncoder
-
-Array: TypeAlias = npt.NDArray[Any]
+    from lagco.embedding.reconstruction import GraphDecoder
 
 
 @dataclass
@@ -43,7 +41,7 @@ class ViewEncoder:
         node_readers: from attribute to its reader.
         edge_readers: likewise.
         weights: parameters and buffers of :class:`~lagco.embedding.network.GraphEncoder`.
-        decoder_weights: those of its :class:`~lagco.embedding.decoder.GraphDecoder`.
+        decoder_weights: those of its :class:`~lagco.embedding.reconstruction.GraphDecoder`.
     """
 
     name: str
@@ -66,7 +64,7 @@ class ViewEncoder:
 
     def new_decoder(self) -> GraphDecoder:
         """An untrained decoder of the right shape."""
-        from lagco.embedding.decoder import GraphDecoder
+        from lagco.embedding.reconstruction import GraphDecoder
 
         return GraphDecoder(self.config, self.layout)
 
@@ -171,11 +169,11 @@ class Encoder:
         callables of its declaration (they are not stored).
 
         Raises:
-            SpecError: says which attribute differs and how.
+            UsageError: says which attribute differs and how.
         """
         names = list(declaration.node_attributes)
         if sorted(names) != sorted(self.views):
-            raise SpecError(
+            raise UsageError(
                 f"the encoder was trained on the views {', '.join(self.views)}, the environment "
                 f"has {', '.join(names)}"
             )
@@ -220,7 +218,7 @@ class Encoder:
 
     def _check_text_model(self) -> None:
         if self.text_model is not None and self.text_model != text.model_name():
-            raise SpecError(
+            raise UsageError(
                 f"the encoder was trained on texts embedded by {self.text_model!r}, now it is "
                 f"{text.model_name()!r}; see lagco.embedding.text.use_text_encoder"
             )

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.columns import Column
 from lagco.core.spec import Attribute
 from lagco.embedding import text
 from lagco.embedding.norms import apply_norm, is_per_row
 from lagco.embedding.reduction import Reduction, fit_reduction
 from lagco.errors import SpecError
-
-Array: TypeAlias = npt.NDArray[Any]
 
 _MEMO_LIMIT = 100_000
 _LISTS = (list, tuple, set, frozenset)

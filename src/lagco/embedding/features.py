@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.columns import Column
 from lagco.core.graph import EDGE, NODE, STRUCTURE, WIRING, GraphView
 from lagco.embedding.extraction import AttributeReader
@@ -15,7 +15,6 @@ from lagco.embedding.feature_kernels import note_rows, sync_range, sync_rows
 from lagco.embedding.layout import TableLayout, ViewLayout
 from lagco.errors import SpecError
 
-Array: TypeAlias = npt.NDArray[Any]
 Readers: TypeAlias = "Mapping[str, AttributeReader]"
 
 #: Types of columns that kernels read as they are.

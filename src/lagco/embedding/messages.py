@@ -12,16 +12,13 @@ without attributes all look the same and share row 0 (and 1).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit  # type: ignore[import-untyped, unused-ignore]
 
+from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.embedding.layout import ViewLayout
-
-Array: TypeAlias = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,12 @@ import hashlib
 import importlib.util
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.errors import LagcoError, MissingExtra, require_extra
-
-Array: TypeAlias = npt.NDArray[Any]
 
 NAME = "all-MiniLM-L6-v2"
 WIDTH = 384

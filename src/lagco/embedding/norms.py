@@ -8,12 +8,9 @@ a constant column or a zero row, becomes 0.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[Any]
+from lagco.arrays import Array
 
 
 def apply_norm(norm: str | None, block: Array) -> Array:

@@ -18,7 +18,7 @@ from lagco.embedding.encoder import Encoder, fit_encoder
 from lagco.embedding.one_thread import one_thread
 from lagco.embedding.states import EnvSource, collect_snapshots, view_states
 from lagco.embedding.training import Progress, train_view
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 from lagco.instances import DataSet, Instance
 
 
@@ -93,7 +93,7 @@ def pretrain_on(
     declaration, collected = collect_snapshots(sources, training.states, seed)
     train, held_out = _split(collected, training.held_out, seed)
     if not train:
-        raise SpecError("pre-training found no states")
+        raise UsageError("pre-training found no states")
     encoder = fit_encoder(declaration, train, config)
     steps: dict[str, int] = {}
     with one_thread():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.embedding.config import PretrainConfig
 from lagco.embedding.encoder import Encoder, ViewEncoder
 from lagco.embedding.layout import TableLayout
@@ -17,10 +17,8 @@ from lagco.embedding.states import EnvSource, ViewState, collate, collect_snapsh
 from lagco.embedding.training import TrainingRun, calibrate, fit_scales, seeded_modules
 
 if TYPE_CHECKING:
-    from lagco.embedding.decoder import GraphDecoder, TableDecoder
     from lagco.embedding.network import GraphEncoder
-
-Array: TypeAlias = npt.NDArray[Any]
+    from lagco.embedding.reconstruction import GraphDecoder, TableDecoder
 
 
 @dataclass(frozen=True)
@@ -122,7 +120,7 @@ def head_scores(
     """Measure, value and loss per head over all `states` together."""
     import torch
 
-    from lagco.embedding.decoder import negatives_of
+    from lagco.embedding.reconstruction import negatives_of
 
     found: dict[str, list[tuple[Array, Array]]] = {}
     similar: list[tuple[Array, Array]] = []

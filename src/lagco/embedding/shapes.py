@@ -68,7 +68,7 @@ def _layer(kind: str, config: EncoderConfig, i: int, o: int, message_width: int)
 
 
 def decoder_shapes(config: EncoderConfig, layout: ViewLayout) -> Shapes:
-    """Of :class:`~lagco.embedding.decoder.GraphDecoder`."""
+    """Of :class:`~lagco.embedding.reconstruction.GraphDecoder`."""
     p = config.out_channels
     shapes: Shapes = {}
     for part, table, width in (("nodes", layout.nodes, p), ("edges", layout.edges, 2 * p)):

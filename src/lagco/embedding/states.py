@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.declaration import Declaration, read_declaration
 from lagco.core.env import ContinuousEnv, draw_valid_action
 from lagco.core.graph import GraphView
 from lagco.embedding.messages import Messages, build_messages, message_features
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 
 if TYPE_CHECKING:
     from lagco.embedding.encoder import ViewEncoder
     from lagco.embedding.network import GraphBatch
 
-Array: TypeAlias = npt.NDArray[Any]
 #: An environment, or a function that makes one (it is dropped after its states are collected).
 EnvSource: TypeAlias = "ContinuousEnv | Callable[[], ContinuousEnv]"
 Snapshot: TypeAlias = "dict[str, GraphView]"
@@ -62,7 +61,7 @@ def collect_snapshots(
         The declaration of the first environment, and per environment its snapshots.
     """
     if not sources:
-        raise SpecError("pre-training needs at least one environment or instance")
+        raise UsageError("pre-training needs at least one environment or instance")
     quota = max(1, -(-states // len(sources)))
     first: ContinuousEnv | None = None
     collected = []

@@ -14,11 +14,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.spec import Attribute
 from lagco.embedding.config import EncoderConfig
 from lagco.embedding.encoder import Encoder, ViewEncoder
@@ -27,10 +27,8 @@ from lagco.embedding.layout import TableLayout, ViewLayout, attribute_from_signa
 from lagco.embedding.messages import message_width
 from lagco.embedding.reduction import Reduction
 from lagco.embedding.shapes import decoder_shapes, network_shapes
-from lagco.errors import LagcoError, SpecError
+from lagco.errors import LagcoError, UsageError
 from lagco.files import canonical_json, readable_json, sha256, write_atomically
-
-Array: TypeAlias = npt.NDArray[Any]
 
 FORMAT = "lagco-encoder"
 VERSION = 1
@@ -293,4 +291,4 @@ def _readers(
     }
 
 
-__all__ = ["EncoderFileError", "SpecError", "load_encoder", "save_encoder", "write_curves"]
+__all__ = ["EncoderFileError", "UsageError", "load_encoder", "save_encoder", "write_curves"]

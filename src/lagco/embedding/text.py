@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.embedding import minilm
 from lagco.embedding.layout import callable_name
 from lagco.embedding.text_cache import TextCache
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 
-Array: TypeAlias = npt.NDArray[Any]
 #: From k texts to vectors (k, d).
 TextEncoder: TypeAlias = Callable[[list[str]], Any]
 
@@ -71,7 +71,7 @@ def supply_vectors(vectors: Mapping[str, npt.ArrayLike], model: str = minilm.NAM
 def embed_texts(texts: Sequence[str]) -> Array:
     """Vectors (k, d) of `texts`, from memory, from the disk cache, or from the model."""
     if len(texts) == 0:
-        raise SpecError("embed_texts needs at least one text")
+        raise UsageError("embed_texts needs at least one text")
     model = model_name()
     known = _known.setdefault(model, {})
     missing = [content for content in dict.fromkeys(texts) if content not in known]
@@ -98,11 +98,11 @@ def _in_batches(encode: TextEncoder, texts: list[str]) -> dict[str, Array]:
         part = ordered[k : k + BATCH]
         vectors = np.asarray(encode(part), dtype=np.float32)
         if vectors.ndim != 2 or len(vectors) != len(part):
-            raise SpecError(
+            raise UsageError(
                 f"text encoder {model_name()!r} gave an array of shape {vectors.shape} for "
                 f"{len(part)} texts; it must be ({len(part)}, d)"
             )
         if not np.isfinite(vectors).all():
-            raise SpecError(f"text encoder {model_name()!r} gave numbers that are not finite")
+            raise UsageError(f"text encoder {model_name()!r} gave numbers that are not finite")
         found.update(zip(part, vectors, strict=True))
     return found

@@ -7,14 +7,11 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.files import sha256, write_atomically
-
-Array: TypeAlias = npt.NDArray[Any]
 
 _MAGIC = b"lagco-text-1\n"
 

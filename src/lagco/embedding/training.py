@@ -16,8 +16,8 @@ from lagco.errors import LagcoError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from lagco.embedding.decoder import GraphDecoder
     from lagco.embedding.network import GraphBatch, GraphEncoder
+    from lagco.embedding.reconstruction import GraphDecoder
 
 #: Called with view, gradient step, most steps, held-out loss.
 Progress = Callable[[str, int, int, float], None]

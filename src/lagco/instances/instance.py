@@ -9,12 +9,11 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.files import canonical_json
 
-Array = npt.NDArray[Any]
 Status = Literal["optimal", "best-known", "bound"]
 
 

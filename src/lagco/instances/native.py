@@ -16,15 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.files import canonical_json, write_atomically
-from lagco.instances.instance import (
-    Array,
-    Instance,
-    References,
-    SolverReference,
-    SweepReference,
-)
+from lagco.instances.instance import Instance, References, SolverReference, SweepReference
 
 FORMAT = "lagco-instance"
 VERSION = 1

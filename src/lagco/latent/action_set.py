@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum
-from lagco.decoding import (
-    LISTED,
-    FlatSpace,
-    Metric,
-    Neighbours,
-    PathSpace,
-    Plan,
-    ProductSpace,
-    plan_search,
-)
 from lagco.latent.components import State, Table
 from lagco.latent.kernels import (
     EQUAL,
@@ -36,8 +26,16 @@ from lagco.latent.observation import pooling_codes
 from lagco.latent.scale import Moments
 from lagco.latent.shape import ActionShape
 from lagco.latent.validity import LateValidity, RowValidity
-
-Array: TypeAlias = npt.NDArray[Any]
+from lagco.search import (
+    LISTED,
+    FlatSpace,
+    Metric,
+    Neighbours,
+    PathSpace,
+    Plan,
+    ProductSpace,
+    plan_search,
+)
 
 _METRICS = {"cosine": 0, "inner": 1, "l2": 2}
 

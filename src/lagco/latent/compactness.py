@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+from lagco.arrays import Array
 
 
 def compactness(vectors: Array, ks: Sequence[int] = (3, 5, 10)) -> dict[int, float]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.core.pooling import Concat
 from lagco.core.spec import Component, Edge, Node, Object, SubGraph
@@ -23,8 +23,6 @@ from lagco.embedding.text import embed_texts
 from lagco.errors import SpecError, suggest
 from lagco.latent.kernels import attached_values, edge_vectors, node_vectors
 from lagco.latent.selection import Selection, Watch
-
-Array: TypeAlias = npt.NDArray[Any]
 
 
 @dataclass(slots=True)

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
-from lagco.decoding import Metric, Neighbours, Strategy, make_strategy
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 from lagco.latent.space import LatentView
+from lagco.search import Metric, Neighbours, Strategy, make_strategy
 
-Array: TypeAlias = npt.NDArray[Any]
 #: (observation (w,), action vectors (k, d)) -> values (k,)
 ActionValues: TypeAlias = Callable[[Array, Array], Array]
 
@@ -57,7 +56,7 @@ class Decoder:
                 spelling, k, metric=metric, scorer=scorer, preview=self._previewed
             )
         except ValueError as error:
-            raise SpecError(f"decoder={spelling!r}, k={k}: {error}") from error
+            raise UsageError(f"decoder={spelling!r}, k={k}: {error}") from error
 
     @property
     def k(self) -> int:
@@ -100,12 +99,12 @@ class Decoder:
         preview = getattr(context.problem, "preview", None)
         if preview is None:
             name = type(context.problem).__name__
-            raise SpecError(f"the preview decoder needs {name}.preview(actions)")
+            raise UsageError(f"the preview decoder needs {name}.preview(actions)")
         return np.asarray(preview(context.view.raw(rows)))
 
     def _scored(self, rows: Array, context: DecodingContext) -> Array:
         if self.values is None or context.observation is None:
-            raise SpecError(
+            raise UsageError(
                 "the scored decoder needs a trained scorer; train the agent with --decoder scored"
             )
         return self.values(context.observation, context.view.actions().vectors(rows))

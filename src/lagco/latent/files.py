@@ -16,7 +16,7 @@ from lagco.core.pooling import POOLINGS, Pooling
 from lagco.core.spec import Object
 from lagco.embedding.encoder import Encoder
 from lagco.embedding.reduction import Reduction
-from lagco.errors import LagcoError, SpecError
+from lagco.errors import LagcoError, UsageError
 from lagco.files import readable_json, sha256, write_atomically
 from lagco.latent.components import ObjectVectors
 from lagco.latent.scale import ActionScale
@@ -52,7 +52,7 @@ def save_space(space: LatentSpace, folder: str | Path) -> None:
             tensors[f"objects/{name}/components"] = vectors.reduction.components
     for pooling in space.summary:
         if not isinstance(pooling, Pooling) or POOLINGS.get(pooling.name) is not pooling:
-            raise SpecError(f"the summary pooling {pooling!r} cannot be written to a file")
+            raise UsageError(f"the summary pooling {pooling!r} cannot be written to a file")
     content = save_tensors({k: np.ascontiguousarray(v) for k, v in sorted(tensors.items())})
     description = {
         "format": FORMAT,
@@ -142,7 +142,7 @@ def _read_objects(
     for name, entry in description["objects"].items():
         component = None if declaration is None else declaration.action.get(name)
         if not isinstance(component, Object):
-            raise SpecError(
+            raise UsageError(
                 f"the latent space has an object component {name!r}, which the problem declares; "
                 "load the agent with problem= and instance=, or a space with its declaration"
             )

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.latent.paths import PathReader
-
-Array: TypeAlias = npt.NDArray[Any]
 
 
 class PathPart(NamedTuple):

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.declaration import Declaration
 from lagco.core.descriptors import STRUCTURAL
 from lagco.core.graph import GraphView
@@ -17,7 +17,6 @@ from lagco.errors import SpecError
 from lagco.latent.kernels import MAX, MEAN, MIN, ROOT_SUM, SUM, write_pooled
 from lagco.latent.selection import Selection
 
-Array: TypeAlias = npt.NDArray[Any]
 Views: TypeAlias = Mapping[str, GraphView]
 Embeddings: TypeAlias = Mapping[str, Array]
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.core.pooling import AnyPooling, Concat
 from lagco.core.spec import Path
-from lagco.decoding import PathSet
 from lagco.errors import SpecError
 from lagco.latent.components import State, Table
 from lagco.latent.kernels import admissible_counts, hop_distances, position_vectors
 from lagco.latent.selection import Selection, Watch
-
-Array: TypeAlias = npt.NDArray[Any]
+from lagco.search import PathSet
 
 
 class PathReader:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[Any]
+from lagco.arrays import Array
 
 #: standard deviations below this count as 1
 SMALLEST_DEVIATION = 1e-6

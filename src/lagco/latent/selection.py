@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy.typing as npt
-
+from lagco.arrays import Array
 from lagco.core.graph import EDGE, NODE, STRUCTURE, WIRING, GraphView
-
-Array: TypeAlias = npt.NDArray[Any]
 
 
 class Watch:

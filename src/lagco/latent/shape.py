@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from lagco.decoding import Dependence, ProductSpace
+from lagco.arrays import Array
 from lagco.latent.components import Table
 from lagco.latent.layout import ActionLayout
-
-Array: TypeAlias = npt.NDArray[Any]
+from lagco.search import Dependence, ProductSpace
 
 
 class ActionShape:

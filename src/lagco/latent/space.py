@@ -7,17 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.declaration import Declaration, read_declaration
 from lagco.core.env import ContinuousEnv, draw_valid_action
 from lagco.core.graph import GraphView
 from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum, Sum
 from lagco.core.spec import Component, Edge, Node, Object, Path, SubGraph
-from lagco.decoding import Metric, Neighbours
 from lagco.embedding.encoder import Encoder
 from lagco.embedding.reduction import fit_reduction
-from lagco.errors import SpecError
+from lagco.errors import SpecError, UsageError
 from lagco.latent.action_set import ActionSet
 from lagco.latent.components import (
     AttachedReader,
@@ -38,8 +37,8 @@ from lagco.latent.observation import ObservationMap, pooling_codes
 from lagco.latent.paths import PathReader
 from lagco.latent.scale import MARGIN, ActionScale, Moments
 from lagco.latent.shape import ActionShape
+from lagco.search import Metric, Neighbours
 
-Array: TypeAlias = npt.NDArray[Any]
 EnvSource: TypeAlias = "ContinuousEnv | Callable[[], ContinuousEnv]"
 
 #: poolings of the action set in the observation, per feature set
@@ -101,7 +100,7 @@ class LatentSpace:
                 environment's feature set.
         """
         if not sources:
-            raise SpecError("a latent space needs at least one training environment")
+            raise UsageError("a latent space needs at least one training environment")
         objects, positions = _survey(sources, states, seed)
         space = cls(encoder, _identity(), objects, positions)
         moments: Moments | None = None
@@ -177,7 +176,7 @@ class LatentView:
         self.width = start
         scale = space.scale
         if len(scale.mean) not in (0, start):
-            raise SpecError(
+            raise UsageError(
                 f"the latent space was fitted to action vectors of {len(scale.mean)} numbers, "
                 f"{type(env).__name__} has {start}; was it fitted to other declarations?"
             )
@@ -377,7 +376,7 @@ def _reduced(
 ) -> ActionScale:
     """The scale with a reduction to principal components of sampled action vectors."""
     if not 1 <= width <= len(space.scale.mean):
-        raise SpecError(f"reduce={width}: action vectors have {len(space.scale.mean)} numbers")
+        raise UsageError(f"reduce={width}: action vectors have {len(space.scale.mean)} numbers")
     rng = np.random.default_rng([seed, 6])
     sampled = []
     each = max(1, _REDUCED_FOR_FIT // max(1, states))

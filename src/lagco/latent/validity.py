@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
-from lagco.decoding import ProductSpace
+from lagco.search import ProductSpace
 
 if TYPE_CHECKING:
     from lagco.latent.action_set import ActionSet
-
-Array: TypeAlias = npt.NDArray[Any]
 
 
 class LateValidity:

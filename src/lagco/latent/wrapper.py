@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
-from lagco.decoding import Metric, NoValidAction
 from lagco.embedding.encoder import Encoder
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentSpace
-
-Array: TypeAlias = npt.NDArray[Any]
+from lagco.search import Metric, NoValidAction
 
 
 class LatentEnv(gym.Wrapper[Array, Array, Any, Any]):
@@ -42,7 +40,7 @@ class LatentEnv(gym.Wrapper[Array, Array, Any, Any]):
         super().__init__(env)
         problem = env.unwrapped
         if not isinstance(problem, ContinuousEnv):
-            raise SpecError(f"{type(problem).__name__} is not a lagco.ContinuousEnv")
+            raise UsageError(f"{type(problem).__name__} is not a lagco.ContinuousEnv")
         self._decoder = decoder
         problem.reset(seed=0)  # many environments have no graph before
         self._view = space.view(problem)
@@ -104,7 +102,7 @@ def wrap(
     """
     problem = env.unwrapped
     if not isinstance(problem, ContinuousEnv):
-        raise SpecError(f"{type(problem).__name__} is not a lagco.ContinuousEnv")
+        raise UsageError(f"{type(problem).__name__} is not a lagco.ContinuousEnv")
     if isinstance(encoder, str | Path):
         encoder = Encoder.load(encoder)
     space = encoder

@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 
 from lagco.core.problem import Problem
-from lagco.errors import LagcoError, SpecError, UnknownName, suggest
+from lagco.errors import LagcoError, UnknownName, UsageError, suggest
 from lagco.registration import ENTRIES, ProblemEntry
 
 
@@ -26,7 +26,7 @@ def problem_class(problem: str | type[Problem]) -> type[Problem]:
     """
     if isinstance(problem, type):
         if not issubclass(problem, Problem):
-            raise SpecError(f"{problem.__name__} is not a lagco.Problem; derive it from one")
+            raise UsageError(f"{problem.__name__} is not a lagco.Problem; derive it from one")
         return problem
     if problem in ENTRIES:
         loaded = load_object(ENTRIES[problem].entry_point)
@@ -36,7 +36,7 @@ def problem_class(problem: str | type[Problem]) -> type[Problem]:
         message = suggest("problem", problem, ENTRIES)
         raise UnknownName(f"{message}; a class of your own is given as module:Class")
     if not (isinstance(loaded, type) and issubclass(loaded, Problem)):
-        raise SpecError(f"{problem} is not a lagco.Problem; derive the class from lagco.Problem")
+        raise UsageError(f"{problem} is not a lagco.Problem; derive the class from lagco.Problem")
     return loaded
 
 

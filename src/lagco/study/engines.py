@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from joblib.externals.loky import ProcessPoolExecutor
 
-from lagco.errors import LagcoError, SpecError, require_extra, suggest
+from lagco.errors import LagcoError, UsageError, require_extra, suggest
 
 Given = TypeVar("Given")
 Found = TypeVar("Found")
@@ -130,11 +130,11 @@ class RayEngine:
 def engine_of(name: str, workers: int | None = None, address: str | None = None) -> Engine:
     """The engine of that name."""
     if name not in ENGINES:
-        raise SpecError(suggest("engine", name, ENGINES))
+        raise UsageError(suggest("engine", name, ENGINES))
     if workers is not None and workers < 1:
-        raise SpecError(f"workers={workers}: at least 1")
+        raise UsageError(f"workers={workers}: at least 1")
     if name == "ray":
         return RayEngine(workers, address)
     if address is not None:
-        raise SpecError(f"--address {address} is for --engine ray")
+        raise UsageError(f"--address {address} is for --engine ray")
     return LocalEngine(workers)

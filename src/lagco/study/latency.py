@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 from lagco.agents.bench import time_decisions
 from lagco.agents.q_network import MOST_ACTIONS
-from lagco.decoding.errors import TooManyActions
-from lagco.decoding.flat import FlatSpace
 from lagco.errors import require_extra
 from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentView
 from lagco.problems import problem_class
+from lagco.search.errors import TooManyActions
+from lagco.search.flat import FlatSpace
 from lagco.study.ledger import rounded, significant
 from lagco.study.settings import FAISS
 from lagco.study.work import Context, Outcome

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import lagco
-from lagco.errors import LagcoError, SpecError, suggest
+from lagco.errors import LagcoError, UsageError, suggest
 from lagco.files import readable_json, write_atomically
 from lagco.registration import ENTRIES
 from lagco.study.driver import Progress, Status, Watch, carry_out, status_of
@@ -67,7 +67,7 @@ class StudyFailed(LagcoError):
 def study_of(name: str) -> Study:
     """The study of that name."""
     if name not in STUDIES:
-        raise SpecError(suggest("study", name, STUDIES))
+        raise UsageError(suggest("study", name, STUDIES))
     return STUDIES[name]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from lagco.agents.config import METHODS, TrainConfig, train_config
 from lagco.embedding.config import EncoderConfig, PretrainConfig
-from lagco.errors import SpecError, require_extra, suggest
+from lagco.errors import UsageError, require_extra, suggest
 from lagco.study.artefacts import data_task, encoder_task, used_data
 from lagco.study.code import code_version
 from lagco.study.ledger import Ledger
@@ -50,11 +50,11 @@ class SearchSpace:
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
-            raise SpecError(
+            raise UsageError(
                 f"search space {self.name!r}: {suggest('method', self.method, METHODS)}"
             )
         if not self.domains:
-            raise SpecError(f"search space {self.name!r} has no parameters")
+            raise UsageError(f"search space {self.name!r} has no parameters")
         for path, domain in self.domains.items():
             self._check(path, domain)
 
@@ -62,10 +62,10 @@ class SearchSpace:
         section, _, name = path.partition(".")
         where = f"search space {self.name!r}"
         if section not in _SECTIONS:
-            raise SpecError(f"{where}: {suggest('section', section, _SECTIONS)}")
+            raise UsageError(f"{where}: {suggest('section', section, _SECTIONS)}")
         known = [entry.name for entry in fields(_SECTIONS[section])]
         if name not in known:
-            raise SpecError(f"{where}: {suggest(f'parameter of {section}', name, known)}")
+            raise UsageError(f"{where}: {suggest(f'parameter of {section}', name, known)}")
         if isinstance(domain, list) and domain:
             return
         if isinstance(domain, dict) and {"low", "high"} <= domain.keys() <= {"low", "high", "log"}:
@@ -73,7 +73,7 @@ class SearchSpace:
             numbers = all(isinstance(v, int | float) for v in (low, high))
             if numbers and low < high and not (domain.get("log") and low <= 0):
                 return
-        raise SpecError(
+        raise UsageError(
             f"{where}: {path} = {domain!r}; give a list of choices, or {{low = …, high = …}} with "
             "low < high (and log = true for positive values)"
         )
@@ -104,18 +104,18 @@ def read_space(source: str) -> SearchSpace:
         return paper_space(source)
     path = Path(source)
     if not path.suffix == ".toml":
-        raise SpecError(f"{suggest('search space', source, known)}; your own is a .toml file")
+        raise UsageError(f"{suggest('search space', source, known)}; your own is a .toml file")
     try:
         content = tomllib.loads(path.read_text())
     except OSError as error:
-        raise SpecError(f"{path}: cannot be read ({error})") from error
+        raise UsageError(f"{path}: cannot be read ({error})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path}: not TOML ({error})") from error
+        raise UsageError(f"{path}: not TOML ({error})") from error
     name, method = content.pop("name", path.stem), content.pop("method", "projection")
     domains: dict[str, Any] = {}
     for section, entries in content.items():
         if not isinstance(entries, dict):
-            raise SpecError(f"{path}: {suggest('key', section, ['name', 'method', *_SECTIONS])}")
+            raise UsageError(f"{path}: {suggest('key', section, ['name', 'method', *_SECTIONS])}")
         domains |= {f"{section}.{parameter}": domain for parameter, domain in entries.items()}
     return SearchSpace(str(name), str(method), domains)
 
@@ -159,7 +159,7 @@ class _Search:
         if self._sizes is None:
             return [self._data]
         if len(self._sizes) < FOLDS:
-            raise SpecError(f"instances={len(self._sizes)}: tuning needs at least {FOLDS}")
+            raise UsageError(f"instances={len(self._sizes)}: tuning needs at least {FOLDS}")
         found = [self._data]
         told: list[dict[str, Any]] = []
         while len(told) < settings.trials:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 from lagco.agents.config import METHODS, STRATEGIES
 from lagco.agents.config import PRESETS as TRAINING_PRESETS
 from lagco.core.problem import FEATURE_SETS
-from lagco.errors import SpecError, suggest
+from lagco.errors import UsageError, suggest
 from lagco.evaluation import MEASURES
 from lagco.policies import POLICIES
 from lagco.problems import problem_class
@@ -62,7 +62,7 @@ class Settings:
             if isinstance(value, list):
                 object.__setattr__(self, entry.name, tuple(value))
             if isinstance(value, tuple | list) and not value:
-                raise SpecError(f"{entry.name}=(): name at least one")
+                raise UsageError(f"{entry.name}=(): name at least one")
         for problem in self.problems:
             problem_class(problem)
         _among("method", self.methods, self._known_methods())
@@ -76,12 +76,12 @@ class Settings:
         """The settings of a preset, changed by what is given; None counts as not given."""
         known_presets = PRESETS[cls.study]
         if preset not in known_presets:
-            raise SpecError(suggest("preset", preset, known_presets))
+            raise UsageError(suggest("preset", preset, known_presets))
         known = [entry.name for entry in fields(cls)]
         values = dict(known_presets[preset])
         for name, value in given.items():
             if name not in known:
-                raise SpecError(suggest(f"setting of {cls.study}", name, known))
+                raise UsageError(suggest(f"setting of {cls.study}", name, known))
             if value is not None:
                 values[name] = value
         return replace(cls(), **values)
@@ -102,7 +102,7 @@ def _plain(value: Any) -> Any:
 def _among(what: str, values: tuple[str, ...], known: Any) -> None:
     for value in values:
         if value not in known:
-            raise SpecError(suggest(what, value, known))
+            raise UsageError(suggest(what, value, known))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +144,7 @@ class GeneralizationSettings(Settings):
         _among("policy", self.policies, BASELINES)
         for name in ("instances", "episodes"):
             if getattr(self, name) < 1:
-                raise SpecError(f"{name}={getattr(self, name)}: at least 1")
+                raise UsageError(f"{name}={getattr(self, name)}: at least 1")
 
     @property
     def runs(self) -> list[tuple[int, int]]:
@@ -286,7 +286,7 @@ class TuneSettings(Settings):
         super().__post_init__()
         for name in ("trials", "batch"):
             if getattr(self, name) < 1:
-                raise SpecError(f"{name}={getattr(self, name)}: at least 1")
+                raise UsageError(f"{name}={getattr(self, name)}: at least 1")
         if self.measure not in MEASURES or self.measure == "gap":
             known = [measure for measure in MEASURES if measure != "gap"]
-            raise SpecError(suggest("measure", self.measure, known))
+            raise UsageError(suggest("measure", self.measure, known))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from lagco.agents.config import STRATEGIES
-from lagco.errors import SpecError, suggest
+from lagco.errors import UsageError, suggest
 
 #: runs per strategy, and shares of the data in `varied`
 FOLDS = 5
@@ -27,11 +27,11 @@ def training_indices(sizes: Sequence[int], strategy: str, fold: int, seed: int =
         seed: of the shuffle into fifths.
     """
     if strategy not in STRATEGIES:
-        raise SpecError(suggest("strategy", strategy, STRATEGIES))
+        raise UsageError(suggest("strategy", strategy, STRATEGIES))
     if strategy == "varied":
         share = len(sizes) // FOLDS
         if not share:
-            raise SpecError(
+            raise UsageError(
                 f"{len(sizes)} instances cannot be divided into {FOLDS} shares; take at least "
                 f"{FOLDS} instances or leave out the strategy 'varied'"
             )
@@ -40,7 +40,7 @@ def training_indices(sizes: Sequence[int], strategy: str, fold: int, seed: int =
         return sorted(int(index) for index in order[first : first + share])
     pool = sorted(range(len(sizes)), key=lambda index: (sizes[index], index))
     if fold >= len(pool):
-        raise SpecError(
+        raise UsageError(
             f"run {fold + 1} of {strategy!r} finds no instance left among {len(pool)}; "
             "take more instances or fewer seeds"
         )

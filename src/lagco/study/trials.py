@@ -5,7 +5,7 @@ from __future__ import annotations
 from lagco.agents.bundle import load
 from lagco.agents.config import train_config
 from lagco.agents.training import train
-from lagco.errors import LagcoError, SpecError
+from lagco.errors import LagcoError, UsageError
 from lagco.evaluation import evaluate
 from lagco.study.making import chosen, load_encoder
 from lagco.study.scores import summary
@@ -26,7 +26,7 @@ def try_out(context: Context) -> Outcome:
             pad_to=data,
             report=context.report,
         )
-    except (SpecError, FloatingPointError, ValueError) as error:  # a choice that cannot work
+    except (UsageError, FloatingPointError, ValueError) as error:  # a choice that cannot work
         return {"value": None, "summary": None, "error": str(error)}, {}
     evaluation = evaluate(
         agent,

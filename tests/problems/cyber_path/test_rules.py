@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lagco.errors import InstanceError, SpecError
+from lagco.errors import InstanceError, UsageError
 from lagco.problems.cyber_path import CyberPath
 from tests.problems.cyber_path.networks import (
     ADMIN_ONLY,
@@ -307,7 +307,7 @@ def test_starts():
     env.reset(seed=0, options={"start": "current"})
     assert env.host_of[0] == 0
     for bad in (3, -1, 1.5, "nowhere"):
-        with pytest.raises(SpecError):
+        with pytest.raises(UsageError):
             env.reset(seed=0, options={"start": bad})
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 from lagco.instances import References
 from lagco.problems.ospf import OSPF
 from tests.problems.ospf import episodes
@@ -100,7 +100,7 @@ def test_starts(instance):
     weights = np.full(instance.size, 3)
     env.reset(seed=0, options={"start": weights})
     np.testing.assert_array_equal(env.solution(), weights)
-    with pytest.raises(SpecError, match="are 1 to 5, got 9"):
+    with pytest.raises(UsageError, match="are 1 to 5, got 9"):
         env.reset(seed=0, options={"start": np.full(instance.size, 9)})
 
 

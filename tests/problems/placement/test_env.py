@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lagco.errors import InstanceError, SpecError
+from lagco.errors import InstanceError, UsageError
 from lagco.instances.instance import References
 from lagco.problems.placement import Placement
 from lagco.problems.placement.generator import draw_cloud
@@ -249,7 +249,7 @@ def test_latencies_on_demand_for_many_machines():
     with pytest.raises(InstanceError, match="sweeps need all latencies"):
         Placement.sweep(instance, 1, 0)
     big = draw_cloud(np.random.default_rng(0), 1500, 1500, peers=2)
-    with pytest.raises(SpecError, match="more actions than are ever listed"):
+    with pytest.raises(UsageError, match="more actions than are ever listed"):
         Placement(big).action_mask()
 
 
@@ -259,9 +259,9 @@ def test_starts(instance):
     hosts = env.solution()
     env.reset(seed=0, options={"start": hosts})
     np.testing.assert_array_equal(env.solution(), hosts)
-    with pytest.raises(SpecError, match="names PM 99"):
+    with pytest.raises(UsageError, match="names PM 99"):
         env.reset(seed=0, options={"start": np.full(12, 99)})
-    with pytest.raises(SpecError, match="more on PM 0 than it holds"):
+    with pytest.raises(UsageError, match="more on PM 0 than it holds"):
         env.reset(seed=0, options={"start": np.zeros(12, dtype=int)})
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 from lagco.instances import Instance
 from lagco.problems.networks.bound import flow_bound
 from lagco.problems.networks.network import network_of
@@ -213,7 +213,7 @@ def test_starts(instance):
     paths = env.solution()
     wrong = paths.copy()
     wrong[2] = n
-    with pytest.raises(SpecError, match="row 2"):
+    with pytest.raises(UsageError, match="row 2"):
         env.reset(seed=0, options={"start": wrong})
     narrow = paths[:, : int((paths < n).sum(axis=1).max())]  # fewer columns will do
     env.reset(seed=0, options={"start": narrow})

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from array import array
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.instances.formats.format import counted, origin
 from lagco.instances.formats.source import Source
 from lagco.instances.instance import Instance
-
-Array: TypeAlias = npt.NDArray[Any]
 
 _SPACE, _WHOLE = r"[ \t]++", r"[0-9]{1,9}"
 #: rows of two nodes and perhaps a whole weight, all alike

@@ -7,11 +7,11 @@ lists and those of its vulnerabilities.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.errors import suggest
 from lagco.files import readable_json
 from lagco.instances.formats.document import VERSION, Document, declares, parse_json
@@ -22,7 +22,6 @@ from lagco.instances.instance import Instance
 if TYPE_CHECKING:
     from lagco.problems.cyber_path.catalogue import Catalogue
 
-Array: TypeAlias = npt.NDArray[Any]
 
 NAME = "lagco-hosts"
 #: chances where a file says nothing: the middle of the generator's ranges

@@ -8,11 +8,11 @@ order, and only those that are needed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.errors import suggest
 from lagco.files import readable_json
 from lagco.instances.formats.document import VERSION, Document, declares, parse_json
@@ -20,8 +20,6 @@ from lagco.instances.formats.format import Format, origin, spelled
 from lagco.instances.formats.source import Source, clean, shown
 from lagco.instances.formats.table import header, rows, written
 from lagco.instances.instance import Instance
-
-Array: TypeAlias = npt.NDArray[Any]
 
 NAME = "lagco-placement"
 RESOURCES = ("pe", "mips", "memory", "storage")

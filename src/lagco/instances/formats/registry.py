@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy.typing as npt
-
+from lagco.arrays import Array
 from lagco.errors import InstanceError, UnknownName, suggest
 from lagco.files import write_atomically
 from lagco.instances.formats import (
@@ -31,8 +30,6 @@ from lagco.instances.formats.topology import Topology
 from lagco.instances.instance import Instance
 from lagco.instances.native import SUFFIX, write_instance
 from lagco.instances.native import read_instance as read_native
-
-Array: TypeAlias = npt.NDArray[Any]
 
 NATIVE = "lagco"
 #: in the order in which they are tried

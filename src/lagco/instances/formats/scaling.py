@@ -8,12 +8,10 @@ that memory beside the matrix is linear in the number of cities.
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[Any]
+from lagco.arrays import Array
 
 LANDMARKS = 256
 #: digits of the larger side that are kept, so that the last bits of a machine do not show

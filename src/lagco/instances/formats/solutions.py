@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.instances.formats.format import Format
 from lagco.instances.formats.hosts import catalogue, host_names
@@ -23,8 +23,6 @@ from lagco.instances.formats.table import header, rows, written
 from lagco.instances.formats.topology import node_names
 from lagco.instances.formats.tsplib import read_tour, write_tour
 from lagco.instances.instance import Instance
-
-Array: TypeAlias = npt.NDArray[Any]
 
 #: OSPF's metric of a link has 16 bits
 MAX_WEIGHT = 65_535

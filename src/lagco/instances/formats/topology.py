@@ -14,16 +14,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.instances.formats.format import counted, origin
 from lagco.instances.formats.source import Source, shown
 from lagco.instances.instance import Instance
-
-Array: TypeAlias = npt.NDArray[Any]
 
 PROBLEMS = ("ospf", "traffic")
 #: smallest capacity and volume, so that no ratio of two of them leaves the range of numbers

@@ -10,18 +10,15 @@ import re
 from array import array
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.errors import InstanceError, suggest
 from lagco.instances.formats.format import Format, origin, spelled
 from lagco.instances.formats.scaling import scaled_coordinates
 from lagco.instances.formats.source import Lines, Source, clean, shown
 from lagco.instances.instance import Instance
-
-Array: TypeAlias = npt.NDArray[Any]
 
 #: TSPLIB's name and ours
 METRICS = {"EUC_2D": "euc_2d", "CEIL_2D": "ceil_2d", "ATT": "att", "GEO": "geo"}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.problems.cyber_path.knowledge import Knowledge
-
-Array: TypeAlias = npt.NDArray[Any]
 
 
 class AttackGraph:

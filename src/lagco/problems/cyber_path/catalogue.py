@@ -11,16 +11,14 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import resources
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.errors import InstanceError, suggest
 from lagco.files import canonical_json, sha256
 from lagco.problems.cyber_path.outcomes import ACCESS, OUTCOMES, PRIVILEGES, vulnerability_code
-
-Array: TypeAlias = npt.NDArray[Any]
 
 FORMAT = 1
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from lagco.errors import SpecError
+from lagco.arrays import Array
+from lagco.errors import UsageError
 from lagco.files import write_atomically
 from lagco.problems.cyber_path.catalogue import load_catalogue
-from lagco.problems.cyber_path.vectors import FILE, REDUCED_WIDTH, TEXT_WIDTH, Array
+from lagco.problems.cyber_path.vectors import FILE, REDUCED_WIDTH, TEXT_WIDTH
 
 
 def embed_catalogue(embed: Callable[[list[str]], Array], model: str, path: Path) -> None:
@@ -30,7 +31,7 @@ def embed_catalogue(embed: Callable[[list[str]], Array], model: str, path: Path)
     services, vulnerabilities = catalogue.texts()
     vectors = np.asarray(embed([*services, *vulnerabilities]), dtype=np.float16)
     if vectors.shape != (len(services) + len(vulnerabilities), TEXT_WIDTH):
-        raise SpecError(f"the model gives vectors of shape {vectors.shape}, not (k, {TEXT_WIDTH})")
+        raise UsageError(f"the model gives vectors of shape {vectors.shape}, not (k, {TEXT_WIDTH})")
     mean, components = principal_components(vectors.astype(np.float64), REDUCED_WIDTH)
     buffer = io.BytesIO()
     np.savez_compressed(

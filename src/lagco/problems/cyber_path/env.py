@@ -8,10 +8,11 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from lagco.arrays import Array
 from lagco.core.graph import GraphView
-from lagco.core.problem import Array, Problem, named_start, reference_value
+from lagco.core.problem import Problem, named_start, reference_value
 from lagco.core.spec import Attribute
-from lagco.errors import SpecError
+from lagco.errors import UsageError
 from lagco.instances import Instance, References
 from lagco.problems.cyber_path.attack_graph import AttackGraph
 from lagco.problems.cyber_path.declarations import (
@@ -201,7 +202,7 @@ class CyberPath(Problem):
             if start is None:
                 return None
         if not isinstance(start, int | np.integer) or not 0 <= start < n:
-            raise SpecError(f"start={start!r}: give a name or a host from 0 to {n - 1}")
+            raise UsageError(f"start={start!r}: give a name or a host from 0 to {n - 1}")
         return int(start)
 
     def _scan(self, rng: np.random.Generator) -> int:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.instances import Instance
 from lagco.problems.cyber_path.catalogue import Catalogue, load_catalogue
 from lagco.problems.cyber_path.network import read_network
 from lagco.problems.cyber_path.outcomes import ADMIN, DISCOVERY, PRIVILEGE_BIT, RECON
 from lagco.problems.cyber_path.reachability import reachable_sizes
-
-Array: TypeAlias = npt.NDArray[Any]
 
 NODES = (10, 20)
 VULNS_PER_NODE = 5

@@ -7,11 +7,11 @@ nothing but these arrays.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.problems.cyber_path.network import (
     DATA,
     GROUP_COLUMNS,
@@ -31,8 +31,6 @@ from lagco.problems.cyber_path.outcomes import (
     PERSISTENCE,
     RECON,
 )
-
-Array: TypeAlias = npt.NDArray[Any]
 
 #: outcomes that leave a flag on the host: bits, column
 FLAG_COLUMNS = (

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.instances import Instance
 from lagco.problems.cyber_path.catalogue import load_catalogue
@@ -18,8 +17,6 @@ from lagco.problems.cyber_path.vectors import (
     needed_flags,
     outcome_flags,
 )
-
-Array: TypeAlias = npt.NDArray[Any]
 
 CHANCES = ("p_feature_visible", "p_recon", "p_detection", "p_data_present")
 #: feature groups of a host, which become known one by one, and the arrays of each

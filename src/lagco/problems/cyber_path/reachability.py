@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.instances import Instance, SolverReference, SweepReference
 from lagco.problems.cyber_path.network import Network, read_network
@@ -22,8 +22,6 @@ from lagco.problems.cyber_path.outcomes import (
     RECON,
     USER,
 )
-
-Array: TypeAlias = npt.NDArray[Any]
 
 
 def plain_bounds(instance: Instance) -> SweepReference:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.problems.cyber_path.catalogue import load_catalogue
 from lagco.problems.cyber_path.outcomes import (
@@ -23,8 +22,6 @@ from lagco.problems.cyber_path.outcomes import (
     PRIVILEGE_BIT,
     PRIVILEGES,
 )
-
-Array: TypeAlias = npt.NDArray[Any]
 
 FILE = "catalogue_embeddings.npz"
 TEXT_WIDTH = 384

@@ -7,11 +7,12 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.core.pooling import Mean
-from lagco.core.problem import Array, Problem, named_start
+from lagco.core.problem import Problem, named_start
 from lagco.core.spec import Attribute, Function, Graph, Node
-from lagco.errors import InstanceError, SpecError
+from lagco.errors import InstanceError, UsageError
 from lagco.instances import Instance, References
 from lagco.problems.adjacency import adjacency
 from lagco.problems.features import graph_observation
@@ -197,7 +198,7 @@ class MaxCut(Problem):
 def _checked_sides(sides: Any, instance: Instance) -> Array:
     array = np.asarray(sides)
     if array.shape != (instance.size,) or not np.isin(array, (0, 1)).all():
-        error = InstanceError if sides is instance.arrays.get("sides") else SpecError
+        error = InstanceError if sides is instance.arrays.get("sides") else UsageError
         raise error(
             f"sides of {instance.name!r} must be {instance.size} values 0 or 1, got "
             f"shape {array.shape}"

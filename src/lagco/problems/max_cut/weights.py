@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.instances import Instance
 from lagco.problems.adjacency import edges_of
-
-Array: TypeAlias = npt.NDArray[Any]
 
 
 def weighted_edges(instance: Instance) -> tuple[Array, Array]:

@@ -7,11 +7,12 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.core.pooling import Mean
-from lagco.core.problem import Array, Problem, named_start
+from lagco.core.problem import Problem, named_start
 from lagco.core.spec import Attribute, Graph, Node
-from lagco.errors import InstanceError, SpecError
+from lagco.errors import InstanceError, UsageError
 from lagco.instances import Instance, References
 from lagco.problems.adjacency import adjacency, edges_of
 from lagco.problems.features import graph_observation
@@ -211,5 +212,5 @@ def _checked_nodes(nodes: Any, instance: Instance) -> Array:
     n = instance.size
     whole = chosen.ndim == 1 and (not chosen.size or np.issubdtype(chosen.dtype, np.integer))
     if not whole or (chosen.size and (chosen.min() < 0 or chosen.max() >= n)):
-        raise SpecError(f"start: give nodes of {instance.name!r} between 0 and {n - 1}")
+        raise UsageError(f"start: give nodes of {instance.name!r} between 0 and {n - 1}")
     return np.unique(chosen.astype(np.int64))

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from lagco.arrays import Array
 from lagco.errors import LagcoError
-from lagco.problems.networks.network import Array, Network
+from lagco.problems.networks.network import Network
 
 
 def flow_bound(network: Network) -> float:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.instances import Instance, SweepReference
-from lagco.problems.networks.network import Array
 
 MIN_CAPACITY = (10, 100)
 MAX_CAPACITY = (500, 1000)

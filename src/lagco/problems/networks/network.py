@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.instances import Instance
 from lagco.problems.networks.kernels import hop_distances
-
-Array: TypeAlias = npt.NDArray[Any]
 
 
 class Network(NamedTuple):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from lagco.arrays import Array
 from lagco.core.graph import GraphView
-from lagco.core.problem import Array, Problem
+from lagco.core.problem import Problem
 from lagco.core.spec import Attribute, Function
 from lagco.problems.networks.network import Network
 from lagco.problems.networks.progress import logarithmic_change

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.core.picture import layout
 from lagco.instances import Instance
-from lagco.problems.networks.network import Array, Network
+from lagco.problems.networks.network import Network
 
 _NODE = "#1f3a5f"
 _LABELLED = 30  # nodes up to which the node ids fit in

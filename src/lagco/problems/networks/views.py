@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.core.pooling import Mean
 from lagco.core.spec import Attribute, Function, Graph
 from lagco.problems.features import graph_observation
-from lagco.problems.networks.network import Array, Network
+from lagco.problems.networks.network import Network
 
 COMMUNICATION = "comm_G"
 TRAFFIC = "traffic_G"

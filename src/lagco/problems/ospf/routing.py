@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from lagco.problems.networks.network import Array, Network
+from lagco.arrays import Array
+from lagco.problems.networks.network import Network
 
 FAR = np.int64(1) << 40
 UNREACHED = np.int32(1) << np.int32(29)

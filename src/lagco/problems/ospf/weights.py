@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from lagco.errors import InstanceError, LagcoError, SpecError
+from lagco.arrays import Array
+from lagco.errors import InstanceError, LagcoError, UsageError
 from lagco.instances import Instance
 from lagco.problems.networks.kernels import largest_utilisation
-from lagco.problems.networks.network import Array, Network
+from lagco.problems.networks.network import Network
 from lagco.problems.ospf.routing import Routes, empty_routes, grouped_demands, route
 
 MIN_WEIGHT = 1
@@ -31,7 +32,7 @@ def checked_weights(weights: Any, instance: Instance, links: int) -> Array:
     """Weights as an array (E,), or an error that says what is wrong with them."""
     low, high = weight_bounds(instance)
     array = np.asarray(weights)
-    error: type[LagcoError] = SpecError
+    error: type[LagcoError] = UsageError
     if weights is instance.arrays.get("weights"):
         error = InstanceError
     if array.shape != (links,) or array.dtype.kind not in "iuf" or (array != array.round()).any():

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from lagco.errors import InstanceError, LagcoError, SpecError
+from lagco.arrays import Array
+from lagco.errors import InstanceError, LagcoError, UsageError
 from lagco.instances import Instance
 from lagco.problems.adjacency import adjacency
-
-Array: TypeAlias = npt.NDArray[Any]
 
 RESOURCES = ("pe", "mips", "memory", "storage")
 PE, MEMORY = 0, 2
@@ -149,7 +147,7 @@ def _amounts(instance: Instance, name: str, shape: tuple[int, ...]) -> Array:
 
 def checked_allocation(allocation: Any, instance: Instance) -> Array:
     """Hosts (V,) that respect all capacities, or an error that names the PM that does not."""
-    error: type[LagcoError] = SpecError
+    error: type[LagcoError] = UsageError
     if allocation is instance.arrays.get("allocation"):
         error = InstanceError
     hosts = np.asarray(allocation)

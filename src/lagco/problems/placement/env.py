@@ -7,12 +7,13 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from lagco.arrays import Array
 from lagco.core.env import LISTING_CAP
 from lagco.core.graph import GraphView
 from lagco.core.pooling import Mean
-from lagco.core.problem import Array, Problem, named_start
+from lagco.core.problem import Problem, named_start
 from lagco.core.spec import Attribute, Function, Graph, Node
-from lagco.errors import InstanceError, SpecError
+from lagco.errors import InstanceError, UsageError
 from lagco.instances import Instance, References
 from lagco.problems.features import graph_observation
 from lagco.problems.placement.cloud import MEMORY, checked_allocation, cloud_of, links_of
@@ -362,7 +363,7 @@ class Placement(Problem):
         """The same for every VM and PM: (V P,)."""
         vms, pms = self._cloud.num_vms, self._cloud.num_pms
         if vms * pms > LISTING_CAP:
-            raise SpecError(f"{vms} VMs x {pms} PMs are more actions than are ever listed")
+            raise UsageError(f"{vms} VMs x {pms} PMs are more actions than are ever listed")
         mask = np.empty((vms, pms), dtype=np.bool_)
         move_mask(self._cloud, self._state, mask)
         return mask.reshape(-1)

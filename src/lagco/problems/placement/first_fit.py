@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from lagco.problems.placement.cloud import Array, Cloud
+from lagco.arrays import Array
+from lagco.problems.placement.cloud import Cloud
 
 
 def first_fit(cloud: Cloud) -> Array | None:

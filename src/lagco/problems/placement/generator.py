@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.instances import Instance
 from lagco.problems.networks.generator import draw_tree
-from lagco.problems.placement.cloud import Array, cloud_of
+from lagco.problems.placement.cloud import cloud_of
 from lagco.problems.placement.first_fit import first_fit
 
 MACHINES = (10, 50)

@@ -7,7 +7,8 @@ from collections import OrderedDict
 import numpy as np
 from numba import njit
 
-from lagco.problems.placement.cloud import Array, Links
+from lagco.arrays import Array
+from lagco.problems.placement.cloud import Links
 
 #: PMs up to which all latencies are kept
 MATRIX_LIMIT = 1024

@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from lagco.arrays import Array
 from lagco.instances import Instance, SolverReference
 from lagco.problems.networks.search import copy_values
-from lagco.problems.placement.cloud import Array, cloud_of, links_of
+from lagco.problems.placement.cloud import cloud_of, links_of
 from lagco.problems.placement.latency import MATRIX_LIMIT, Latencies
 from lagco.problems.placement.state import empty_state, fits, move_vm, terms_after, terms_of
 from lagco.problems.placement.sweeps import finish, mean_of, sweep_allocations

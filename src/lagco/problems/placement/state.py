@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from lagco.problems.placement.cloud import PE, Array, Cloud, Links
+from lagco.arrays import Array
+from lagco.problems.placement.cloud import PE, Cloud, Links
 from lagco.problems.placement.latency import traffic_costs
 
 #: sums over PMs or VMs: utilisation, energy, active PMs, traffic x latency (pairs once), risk

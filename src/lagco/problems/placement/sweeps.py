@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.instances import Instance, SweepReference
 from lagco.problems.networks.search import copy_values
-from lagco.problems.placement.cloud import Array, Cloud, cloud_of, links_of
+from lagco.problems.placement.cloud import Cloud, cloud_of, links_of
 from lagco.problems.placement.first_fit import dominant_demand, first_fit
 from lagco.problems.placement.latency import MATRIX_LIMIT, Latencies
 from lagco.problems.placement.state import (

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from lagco.arrays import Array
 from lagco.instances import Instance
-from lagco.problems.placement.cloud import Array, Cloud
+from lagco.problems.placement.cloud import Cloud
 from lagco.problems.placement.latency import Latencies
 
 TERMS = ("utilisation", "energy", "packing", "network", "security")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lagco.core.columns import Array
+from lagco.arrays import Array
 
 #: kinds of edges, in the order in which they stand
 ALLOCATION, TRAFFIC, LATENCY = range(3)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lagco.problems.placement.cloud import Array, Cloud
+from lagco.arrays import Array
+from lagco.problems.placement.cloud import Cloud
 
 _SHOWN = 60  # PMs; the fullest where there are more
 _PER_ROW = 15

@@ -8,9 +8,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from lagco.arrays import Array
 from lagco.core.env import LISTING_CAP
 from lagco.core.pooling import Concat
-from lagco.core.problem import Array, named_start
+from lagco.core.problem import named_start
 from lagco.core.spec import Attribute, Edge, Path
 from lagco.instances import Instance, References
 from lagco.problems.networks.kernels import (

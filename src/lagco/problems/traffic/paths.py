@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from lagco.errors import SpecError
-from lagco.problems.networks.network import Array, Network
+from lagco.arrays import Array
+from lagco.errors import UsageError
+from lagco.problems.networks.network import Network
 from lagco.problems.random_stream import next_below
 
 MAX_PATH_LEN = 4
@@ -36,7 +37,7 @@ def list_paths(
         Rows (N, 1 + T) of demand and path, padded with n, and where each demand begins (D + 1,).
 
     Raises:
-        SpecError: there are more than `cap`.
+        UsageError: there are more than `cap`.
     """
     each = np.iinfo(np.int64).max if most is None else most
     total = np.iinfo(np.int64).max if cap is None else cap
@@ -46,7 +47,7 @@ def list_paths(
     nothing = np.empty((0, 1 + positions), dtype=np.int64)
     first = np.zeros(network.num_demands + 1, dtype=np.int64)
     if _list(*args, *ends, total, first, nothing) > total:
-        raise SpecError(
+        raise UsageError(
             f"there are more than {cap} admissible paths; sample them or search among them instead"
         )
     rows = np.empty((int(first[-1]), 1 + positions), dtype=np.int64)

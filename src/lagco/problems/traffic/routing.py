@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from lagco.errors import InstanceError, LagcoError, SpecError
+from lagco.arrays import Array
+from lagco.errors import InstanceError, LagcoError, UsageError
 from lagco.instances import Instance
 from lagco.problems.networks.kernels import largest_utilisation
-from lagco.problems.networks.network import Array, Network
+from lagco.problems.networks.network import Network
 from lagco.problems.traffic.kernels import add_loads
 from lagco.problems.traffic.paths import MAX_PATH_LEN, hop_limits, path_arcs, shortest_paths
 
@@ -31,7 +32,7 @@ def checked_paths(
     paths: Any, instance: Instance, network: Network, limits: Array
 ) -> tuple[Array, Array]:
     """Paths (D, T) and the arcs they use (D, T - 1), or an error that names the wrong one."""
-    error: type[LagcoError] = SpecError
+    error: type[LagcoError] = UsageError
     if paths is instance.arrays.get("paths"):
         error = InstanceError
     n, demands, positions = network.num_nodes, network.num_demands, int(limits.max()) + 1

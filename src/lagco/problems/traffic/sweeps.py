@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from lagco.arrays import Array
 from lagco.instances import Instance, SweepReference
 from lagco.problems.networks.kernels import largest_utilisation
-from lagco.problems.networks.network import Array, Network, network_of
+from lagco.problems.networks.network import Network, network_of
 from lagco.problems.networks.search import (
     ELITE,
     admit,

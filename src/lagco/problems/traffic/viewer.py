@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from lagco.arrays import Array
 from lagco.instances import Instance
-from lagco.problems.networks.network import Array, Network
+from lagco.problems.networks.network import Network
 from lagco.problems.networks.viewer import draw_network
 
 

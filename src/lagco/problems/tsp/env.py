@@ -9,11 +9,12 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.core.pooling import Mean
-from lagco.core.problem import Array, Problem, named_start
+from lagco.core.problem import Problem, named_start
 from lagco.core.spec import Attribute, Graph, Node
-from lagco.errors import InstanceError, SpecError
+from lagco.errors import InstanceError, UsageError
 from lagco.instances import Instance, References
 from lagco.problems.features import graph_observation
 from lagco.problems.tsp.distances import (
@@ -191,7 +192,7 @@ class TSP(Problem):
             city = int(tour[0])
         elif isinstance(start, int | np.integer) and not isinstance(start, bool):
             if not 0 <= start < n:
-                raise SpecError(f"start={start}: the cities are 0 to {n - 1}")
+                raise UsageError(f"start={start}: the cities are 0 to {n - 1}")
             city = int(start)
         else:
             named_start(start)  # all three mean a random city
@@ -344,5 +345,5 @@ def _checked_path(cities: Any, n: int, name: str) -> Array:
         or path.max() >= n
         or len(np.unique(path)) < len(path)
     ):
-        raise SpecError(f"start: give different cities of {name!r} between 0 and {n - 1} in order")
+        raise UsageError(f"start: give different cities of {name!r} between 0 and {n - 1} in order")
     return path.astype(np.int64)

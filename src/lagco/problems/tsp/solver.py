@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from lagco.core.problem import Array
+from lagco.arrays import Array
 from lagco.instances import Instance, SolverReference
 from lagco.problems.random_stream import next_below, random_stream
 from lagco.problems.tsp.distances import (

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from lagco.decoding import METRICS, ProductSpace
+from lagco.search import METRICS, ProductSpace
 
 
 def half(indices):

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lagco.decoding import metrics as scoring
-from lagco.decoding.bench_flat import FlatIndex, flat_bytes
-from lagco.decoding.metrics import METRICS, Floats, Ints
-from lagco.decoding.path_space import PathSpace
-from lagco.decoding.paths import PathSet
-from lagco.decoding.product import ProductSpace
-from lagco.decoding.validity import Predicate
-from lagco.errors import SpecError, UnknownName, suggest
+from lagco.errors import UnknownName, UsageError, suggest
+from lagco.search import metrics as scoring
+from lagco.search.bench_flat import FlatIndex, flat_bytes
+from lagco.search.metrics import METRICS, Floats, Ints
+from lagco.search.path_space import PathSpace
+from lagco.search.paths import PathSet
+from lagco.search.product import ProductSpace
+from lagco.search.validity import Predicate
 
 STRUCTURES = ("pairs", "triples", "paths")
 VALIDITIES = ("all", "random", "blocks")
@@ -82,7 +82,7 @@ def bench_decode(
             if name not in known:
                 raise UnknownName(suggest(kind, name, known))
     if repeats < 1:
-        raise SpecError(f"repeats={repeats}: at least 1")
+        raise UsageError(f"repeats={repeats}: at least 1")
     records = []
     for structure in structures:
         for size in SIZES[structure] if actions is None else actions:

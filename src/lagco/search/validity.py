@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from lagco.decoding.metrics import Ints
+from lagco.search.metrics import Ints
 
 Bools = NDArray[np.bool_]
 Predicate: TypeAlias = Callable[[Ints], Bools]

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lagco.decoding import metrics
-from lagco.decoding.errors import TooManyActions
-from lagco.decoding.metrics import Batch, Floats, Ints
-from lagco.decoding.ordered import Bound
-from lagco.decoding.paths import PathSet, path_kernels
-from lagco.decoding.scored_product import ScoredProduct
+from lagco.search import metrics
+from lagco.search.errors import TooManyActions
+from lagco.search.metrics import Batch, Floats, Ints
+from lagco.search.ordered import Bound
+from lagco.search.paths import PathSet, path_kernels
+from lagco.search.scored_product import ScoredProduct
 
 LEADING_CAP = 2_000_000  # most combinations of leading components that a sweep lists
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lagco.decoding.metrics import Floats, Ints
-from lagco.decoding.validity import Predicate
+from lagco.search.metrics import Floats, Ints
+from lagco.search.validity import Predicate
 
 _CHUNK = 262_144
 _OVERSAMPLED = 2048  # beyond this many candidates, validity of all actions is given at once

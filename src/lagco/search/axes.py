@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lagco.decoding.metrics import Floats, Ints
+from lagco.search.metrics import Floats, Ints
 
 _CODES = 2**62
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lagco.decoding.metrics import Batch, Floats, Ints, best, costs, join, kernels, take
-from lagco.decoding.scored_product import ScoredProduct
-from lagco.decoding.validity import Predicate, RowPredicate, ask
+from lagco.search.metrics import Batch, Floats, Ints, best, costs, join, kernels, take
+from lagco.search.scored_product import ScoredProduct
+from lagco.search.validity import Predicate, RowPredicate, ask
 
 _PREFIXES = 4_000_000  # more prefixes than this are not sorted; the caller sweeps in shells
 _CELLS = 1_000_000  # actions scored at once

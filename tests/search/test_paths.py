@@ -8,8 +8,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lagco.decoding import METRICS, NoValidAction, PathSet, PathSpace, TooManyActions, plan_search
-from tests.decoding.brute_force import nearest, score, simple_paths
+from lagco.search import METRICS, NoValidAction, PathSet, PathSpace, TooManyActions, plan_search
+from tests.search.brute_force import nearest, score, simple_paths
 
 
 def random_case(rng, case):

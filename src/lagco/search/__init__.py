@@ -4,16 +4,16 @@ Knows arrays, indices and predicates only. Describe the actions (`FlatSpace`, `P
 `PathSpace`), ask `space.nearest(query, k, metric, valid)`; `plan_search` says how it is done.
 """
 
-from lagco.decoding.axes import Dependence
-from lagco.decoding.errors import NoValidAction, TooManyActions
-from lagco.decoding.flat import FlatSpace
-from lagco.decoding.metrics import METRICS, Metric, Neighbours
-from lagco.decoding.path_space import PathSpace
-from lagco.decoding.paths import PathSet
-from lagco.decoding.planner import Plan, plan_search
-from lagco.decoding.product import LISTED, ProductSpace
-from lagco.decoding.strategies import Strategy, make_strategy
-from lagco.decoding.validity import RowPredicate, Validity
+from lagco.search.axes import Dependence
+from lagco.search.errors import NoValidAction, TooManyActions
+from lagco.search.flat import FlatSpace
+from lagco.search.metrics import METRICS, Metric, Neighbours
+from lagco.search.path_space import PathSpace
+from lagco.search.paths import PathSet
+from lagco.search.planner import Plan, plan_search
+from lagco.search.product import LISTED, ProductSpace
+from lagco.search.strategies import Strategy, make_strategy
+from lagco.search.validity import RowPredicate, Validity
 
 __all__ = [
     "LISTED",

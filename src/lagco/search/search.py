@@ -15,10 +15,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from lagco.decoding.errors import NoValidAction
-from lagco.decoding.metrics import Batch, Floats, best, costs, join, take
-from lagco.decoding.ordered import Bound, Scored, below, ordered
-from lagco.decoding.validity import Predicate, ask
+from lagco.search.errors import NoValidAction
+from lagco.search.metrics import Batch, Floats, best, costs, join, take
+from lagco.search.ordered import Bound, Scored, below, ordered
+from lagco.search.validity import Predicate, ask
 
 WALK = 4096  # actions walked in order before sweeping
 ROWS_AFTER = 500_000  # actions swept before a predicate is asked by rows, where it can be

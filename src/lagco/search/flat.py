@@ -10,11 +10,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lagco.decoding import metrics
-from lagco.decoding.metrics import Batch, Floats, Ints, Metric, Neighbours
-from lagco.decoding.product import ProductSpace
-from lagco.decoding.search import none_valid, walk
-from lagco.decoding.validity import Validity, as_predicate
+from lagco.search import metrics
+from lagco.search.metrics import Batch, Floats, Ints, Metric, Neighbours
+from lagco.search.product import ProductSpace
+from lagco.search.search import none_valid, walk
+from lagco.search.validity import Validity, as_predicate
 
 Backend = Literal["auto", "product", "faiss"]
 BACKENDS = ("auto", "product", "faiss")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
 import numpy as np
-import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from lagco.arrays import Array
 from lagco.embedding.config import EncoderConfig
 from lagco.embedding.layout import TableLayout, ViewLayout
 from lagco.embedding.negatives import draw_negatives
 from lagco.embedding.network import GraphBatch
-
-Array: TypeAlias = npt.NDArray[Any]
 
 #: The edge losses of a gradient step are over at most this many edges of the batch, drawn anew.
 EDGES_PER_STEP = 2048

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lagco.decoding.kernels import (
+from lagco.search.kernels import (
     compiled,
     first_smallest,
     negative_dots,

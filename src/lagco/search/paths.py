@@ -9,8 +9,8 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lagco.decoding.errors import TooManyActions
-from lagco.decoding.metrics import Floats, Ints
+from lagco.search.errors import TooManyActions
+from lagco.search.metrics import Floats, Ints
 
 _CHUNK = 32_768
 
@@ -18,7 +18,7 @@ _CHUNK = 32_768
 @cache
 def path_kernels() -> ModuleType:
     """The compiled loops, loaded at first use."""
-    from lagco.decoding import path_kernels as loaded
+    from lagco.search import path_kernels as loaded
 
     return loaded
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lagco.decoding.metrics import Ints, Neighbours
+from lagco.search.metrics import Ints, Neighbours
 
 STRATEGIES = ("nearest", "sampled", "rule", "scored", "preview")
 

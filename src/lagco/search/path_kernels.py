@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lagco.decoding.kernels import compiled
+from lagco.search.kernels import compiled
 
 _LANES = 16
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lagco.decoding import (
+from lagco.search import (
     METRICS,
     Dependence,
     NoValidAction,
@@ -18,7 +18,7 @@ from lagco.decoding import (
     plan_search,
     search,
 )
-from tests.decoding.brute_force import nearest, score
+from tests.search.brute_force import nearest, score
 
 
 class Rows:

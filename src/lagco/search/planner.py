@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from lagco.decoding import path_space, product
-from lagco.decoding.flat import FlatSpace
-from lagco.decoding.metrics import Metric, check_metric
-from lagco.decoding.path_space import PathSpace
-from lagco.decoding.product import ProductSpace
+from lagco.search import path_space, product
+from lagco.search.flat import FlatSpace
+from lagco.search.metrics import Metric, check_metric
+from lagco.search.path_space import PathSpace
+from lagco.search.product import ProductSpace
 
 Space: TypeAlias = FlatSpace | ProductSpace | PathSpace
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from lagco.core.columns import Array, Column, differing_rows
+from lagco.arrays import Array
+from lagco.core.columns import Column, differing_rows
 from lagco.core.declaration import Declaration
 from lagco.core.env import ContinuousEnv
 from lagco.core.finding import Finding, shown

@@ -24,7 +24,7 @@ from typing import Protocol
 
 import numpy as np
 
-from lagco.decoding.metrics import Batch, Floats, best, costs, join, take
+from lagco.search.metrics import Batch, Floats, best, costs, join, take
 
 _SMALL = 20_000  # a band this small is streamed rather than halved
 _DEPTH = 6  # 64 bands at most

@@ -55,7 +55,7 @@ class Batch(NamedTuple):
 @cache
 def kernels() -> ModuleType:
     """The compiled loops, loaded at the first search so that importing the package is cheap."""
-    from lagco.decoding import kernels as loaded
+    from lagco.search import kernels as loaded
 
     return loaded
 
@@ -63,7 +63,7 @@ def kernels() -> ModuleType:
 @cache
 def listed_kernels() -> ModuleType:
     """The compiled loops over small sets, likewise."""
-    from lagco.decoding import listed_kernels as loaded
+    from lagco.search import listed_kernels as loaded
 
     return loaded
 

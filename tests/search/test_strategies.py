@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lagco.decoding import Neighbours, make_strategy
-from lagco.decoding.strategies import Sampled
+from lagco.search import Neighbours, make_strategy
+from lagco.search.strategies import Sampled
 
 CANDIDATES = Neighbours(np.array([[4, 1], [0, 2], [3, 3]]), np.array([0.9, 0.8, -0.5]))
 RNG = np.random.default_rng(0)

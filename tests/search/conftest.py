@@ -1,6 +1,6 @@
 import pytest
 
-from lagco.decoding import METRICS, path_space, product, search
+from lagco.search import METRICS, path_space, product, search
 
 
 @pytest.fixture(params=["as planned", "never listed", "short walk"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lagco.decoding import METRICS, FlatSpace, NoValidAction, ProductSpace, plan_search
-from tests.decoding.brute_force import nearest
+from lagco.search import METRICS, FlatSpace, NoValidAction, ProductSpace, plan_search
+from tests.search.brute_force import nearest
 
 
 @pytest.mark.parametrize("backend", ["product", "faiss"])

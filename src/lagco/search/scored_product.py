@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from lagco.decoding.axes import Layout
-from lagco.decoding.metrics import Batch, Floats, Ints, kernels
-from lagco.decoding.ordered import Bound
+from lagco.search.axes import Layout
+from lagco.search.metrics import Batch, Floats, Ints, kernels
+from lagco.search.ordered import Bound
 
 _CHUNK = 65_536
 

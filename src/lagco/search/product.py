@@ -10,15 +10,15 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lagco.decoding import metrics
-from lagco.decoding.axes import Dependence, Layout
-from lagco.decoding.errors import TooManyActions
-from lagco.decoding.metrics import Batch, Floats, Ints, Metric, Neighbours
-from lagco.decoding.rows import scan_rows
-from lagco.decoding.scored_product import ScoredProduct
-from lagco.decoding.search import nearest as search_nearest
-from lagco.decoding.search import none_valid, walk
-from lagco.decoding.validity import (
+from lagco.search import metrics
+from lagco.search.axes import Dependence, Layout
+from lagco.search.errors import TooManyActions
+from lagco.search.metrics import Batch, Floats, Ints, Metric, Neighbours
+from lagco.search.rows import scan_rows
+from lagco.search.scored_product import ScoredProduct
+from lagco.search.search import nearest as search_nearest
+from lagco.search.search import none_valid, walk
+from lagco.search.validity import (
     ArrayValidity,
     RowPredicate,
     Validity,

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lagco.decoding import metrics
-from lagco.decoding.axes import Layout
-from lagco.decoding.errors import TooManyActions
-from lagco.decoding.metrics import Batch, Floats, Ints, Metric, Neighbours
-from lagco.decoding.paths import PathSet
-from lagco.decoding.scored_paths import ScoredPaths
-from lagco.decoding.scored_product import ScoredProduct
-from lagco.decoding.search import nearest as search_nearest
-from lagco.decoding.search import none_valid, walk
-from lagco.decoding.validity import Predicate
+from lagco.search import metrics
+from lagco.search.axes import Layout
+from lagco.search.errors import TooManyActions
+from lagco.search.metrics import Batch, Floats, Ints, Metric, Neighbours
+from lagco.search.paths import PathSet
+from lagco.search.scored_paths import ScoredPaths
+from lagco.search.scored_product import ScoredProduct
+from lagco.search.search import nearest as search_nearest
+from lagco.search.search import none_valid, walk
+from lagco.search.validity import Predicate
 
 # So few paths are listed once and scored all together; walking is dearer under cosine.
 LISTED = {"l2": 2048, "inner": 2048, "cosine": 8192}
