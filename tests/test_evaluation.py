@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco import UsageError, UnknownName
+from lagco import UnknownName, UsageError
 from lagco.evaluation import episode_seeds, evaluate, solver_evaluation
 from lagco.generation import generate_instance
 from lagco.statistics import bootstrap_interval, interquartile_mean

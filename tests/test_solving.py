@@ -13,7 +13,7 @@ import lagco
 from lagco.agents.shipped import default_agent, shipped_problems
 from lagco.cli import app
 from lagco.core.problem import Problem
-from lagco.errors import LagcoError, UsageError, UnknownName
+from lagco.errors import LagcoError, UnknownName, UsageError
 from lagco.generation import generate_instance
 from lagco.instances.formats import read, read_solution
 from lagco.problems import problem_class

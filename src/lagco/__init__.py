@@ -15,7 +15,8 @@ from lagco.registration import register_environments
 __version__ = "0.1.0"
 
 _HOMES = {
-    "lagco.agents.bundle": ("Agent", "load"),
+    "lagco.agents.agent": ("Agent",),
+    "lagco.agents.bundle": ("load",),
     "lagco.agents.config": ("TrainConfig",),
     "lagco.agents.training": ("train",),
     "lagco.core.checker": ("check_problem",),
@@ -78,7 +79,7 @@ __all__ = ["__version__", "problems", "study", *sorted(_HOME_OF)]
 if TYPE_CHECKING:
     from lagco import problems as problems
     from lagco import study as study
-    from lagco.agents.bundle import Agent as Agent
+    from lagco.agents.agent import Agent as Agent
     from lagco.agents.bundle import load as load
     from lagco.agents.config import TrainConfig as TrainConfig
     from lagco.agents.training import train as train

@@ -253,7 +253,8 @@ def _player(
             raise UsageError(f"decoder={decoder!r}: the policy {policy} does not decode points")
         chosen = plain_policy(policy)
         return (lambda envs: _PolicyTeam(chosen, envs)), policy, "full"
-    from lagco.agents.bundle import Agent, load
+    from lagco.agents.agent import Agent
+    from lagco.agents.bundle import load
     from lagco.agents.shipped import default_agent
 
     if agent is None or (isinstance(agent, str) and agent == "default"):

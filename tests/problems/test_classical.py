@@ -199,7 +199,9 @@ def test_wrong_options_are_named(options, message):
 
 def test_wrong_resets_are_named():
     env = make("tsp")
-    with pytest.raises(lagco.UsageError, match="unknown reset option 'strat': did you mean 'start'"):
+    with pytest.raises(
+        lagco.UsageError, match="unknown reset option 'strat': did you mean 'start'"
+    ):
         env.reset(options={"strat": 1})
     with pytest.raises(lagco.UsageError, match="start=99: the cities are 0 to 9"):
         env.reset(options={"start": 99})

@@ -1,38 +1,32 @@
-"""A trained agent as a folder of plain files, and what it can do."""
+"""A trained agent as a folder of plain files."""
 
 from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
-from lagco.agents.method import Actor, Method
+from lagco.agents.agent import Agent
+from lagco.agents.method import Method
 from lagco.agents.methods import method_of
 from lagco.agents.network import perceptron
-from lagco.agents.scorer import score_with
-from lagco.agents.team import Team
 from lagco.arrays import Array
 from lagco.core.declaration import Declaration, read_declaration
-from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
-from lagco.errors import LagcoError, UsageError
+from lagco.errors import LagcoError
 from lagco.files import readable_json, sha256, write_atomically
 from lagco.instances import Instance
-from lagco.latent.decoder import Decoder
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
 from lagco.problems import problem_class, registered_class
-from lagco.search import Metric
 
 FORMAT = "lagco-agent"
 VERSION = 1
@@ -42,124 +36,6 @@ _PACKAGES = ("lagco", "torch", "stable-baselines3", "sb3-contrib", "numpy")
 
 class BundleError(LagcoError):
     """A bundle cannot be read or does not fit; the message names the file."""
-
-
-@dataclass(frozen=True)
-class Solution:
-    """The best that an agent found for an instance.
-
-    Attributes:
-        objective: of the configuration.
-        solution: the configuration, in the problem's own form.
-        score: against the sweeps' best, None without that reference.
-        gap: to the solver's value in percent, None without that reference.
-        episodes: objectives of all episodes.
-    """
-
-    objective: float
-    solution: Array
-    score: float | None
-    gap: float | None
-    episodes: tuple[float | None, ...]
-
-
-class Agent:
-    """A trained agent.
-
-    Attributes:
-        description: what it is and what it was trained on (``agent.json``).
-        problem: the problem class it decides on.
-        method: how it decides.
-        name: the method's name, as tables show it.
-        weights: the arrays that decide.
-    """
-
-    def __init__(
-        self,
-        problem: type[Problem],
-        method: Method,
-        weights: Mapping[str, Array],
-        description: Mapping[str, Any],
-        space: LatentSpace | None,
-        decoder: Decoder | None = None,
-    ) -> None:
-        self.problem = problem
-        self.method = method
-        self.description = description
-        self.name = method.name
-        self.space = space
-        self.weights = weights
-        self._decoder = decoder
-        self._actor: tuple[ContinuousEnv, Actor] | None = None
-
-    @property
-    def features(self) -> str:
-        """The feature set it was trained with."""
-        return str(self.description["config"]["features"])
-
-    @property
-    def trained_on(self) -> frozenset[str]:
-        """Checksums of its training instances."""
-        return frozenset(self.description["training"]["instances"])
-
-    def act(
-        self, env: ContinuousEnv, rng: np.random.Generator | None = None, explore: bool = False
-    ) -> Any:
-        """A raw action for the present state of an environment; by default the mode."""
-        env = cast("ContinuousEnv", env.unwrapped)
-        if self._actor is None or self._actor[0] is not env:
-            self._actor = (env, self.actor(env))
-        return self._actor[1].act(rng or np.random.default_rng(0), explore)
-
-    def team(self, envs: Sequence[ContinuousEnv]) -> Team:
-        """The agent in several environments at once."""
-        return Team([self.actor(env) for env in envs])
-
-    def actor(self, env: ContinuousEnv) -> Actor:
-        """What decides in one environment, wrapped or not."""
-        env = cast("ContinuousEnv", env.unwrapped)
-        facts = self.description["facts"]
-        return self.method.actor(env, self.weights, facts, self.space, self._decoder)
-
-    def solve(self, instance: Instance | str | Path, episodes: int = 5, seed: int = 42) -> Solution:
-        """Decide on an instance: the first episode takes the mode, the others explore."""
-        env = self.problem(instance, features=self.features)
-        best: tuple[float, Array] | None = None
-        objectives: list[float | None] = []
-        for number in range(episodes):
-            env.reset(seed=seed + number)
-            rng = np.random.default_rng([seed, number])
-            ended = False
-            while not ended:
-                action = self.act(env, rng, explore=number > 0)
-                *_, terminated, truncated, info = env.step(action)
-                ended = terminated or truncated
-            value, solution = info["objective_best"], env.best_solution
-            objectives.append(value)
-            if value is not None and solution is not None:
-                better = best is None or (value > best[0]) == self.problem.maximise
-                if better and (best is None or value != best[0]):
-                    best = value, solution
-        if best is None:
-            raise LagcoError(f"{self.name} found no solution of {env.instance.name!r}")
-        score, gap = env.score(best[0]), env.gap(best[0])
-        return Solution(best[0], best[1], score, gap, tuple(objectives))
-
-    def with_decoder(self, decoder: str, k: int = 10) -> Agent:
-        """The same agent with another decoder."""
-        if self.name not in ("projection", "soft-projection"):
-            raise UsageError(f"decoder={decoder!r}: {self.name} does not decode points")
-        values = None
-        if decoder == "scored":
-            if "scorer.0.weight" not in self.weights:
-                raise UsageError(
-                    "decoder='scored': this agent was trained without a scorer; train it with "
-                    "--decoder scored"
-                )
-            values = partial(score_with, perceptron(self.weights, "scorer"))
-        metric: Metric = "inner" if self.name == "soft-projection" else "cosine"
-        chosen = Decoder(decoder, k, metric, values)
-        return Agent(self.problem, self.method, self.weights, self.description, self.space, chosen)
 
 
 def save_bundle(

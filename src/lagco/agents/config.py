@@ -54,8 +54,7 @@ class TrainConfig:
         weight_decay: of Adam.
         scale_rewards: multiply rewards by the episode length, so that a step weighs the same in a
             small and in a large instance.
-        lessons: learn from what the problem says a step teaches (``Problem.lesson``) rather than
-            from its reward.
+        shaped_rewards: learn from ``Problem.shaped_reward`` instead of the reward.
         n_step: length of the returns that Q is fitted to (`iterative` and the scorer).
         buffer: transitions that `iterative` remembers.
         train_every: environment steps per gradient step of `iterative`.
@@ -87,7 +86,7 @@ class TrainConfig:
     max_grad_norm: float = 0.5
     weight_decay: float = 1e-4
     scale_rewards: bool = True
-    lessons: bool = True
+    shaped_rewards: bool = True
     n_step: int = 5
     buffer: int = 50_000
     train_every: int = 4
@@ -177,7 +176,7 @@ _METHOD_DEFAULTS: dict[str, dict[str, Any]] = {
 }
 #: with `paper` features, from which less can be told, the mode else turns in circles
 _WITH_PAPER_FEATURES: dict[str, dict[str, Any]] = {"projection": {"anneal": True}}
-_PAPER: dict[str, Any] = {"scale_rewards": False, "lessons": False}
+_PAPER: dict[str, Any] = {"scale_rewards": False, "shaped_rewards": False}
 _PAPER_METHODS: dict[str, dict[str, Any]] = {
     "iterative": {"tau": 0.05, "target_every": 10_000},
     **{

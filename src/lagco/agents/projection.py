@@ -201,5 +201,5 @@ def vec_env_options(config: TrainConfig) -> dict[str, Any]:
         "features": config.features,
         "rotation": "paper" if config.preset == "paper" else "episode",
         "scale_rewards": config.scale_rewards,
-        "lessons": config.lessons,
+        "shaped_rewards": config.shaped_rewards,
     }

@@ -16,7 +16,8 @@ import numpy as np
 from stable_baselines3 import DQN
 from stable_baselines3.common.callbacks import BaseCallback
 
-from lagco.agents.bundle import DESCRIPTION, SPACE, Agent, load, save_bundle
+from lagco.agents.agent import Agent
+from lagco.agents.bundle import DESCRIPTION, SPACE, load, save_bundle
 from lagco.agents.checkpoint import read_header, restore_checkpoint, save_checkpoint
 from lagco.agents.config import TrainConfig, train_config
 from lagco.agents.lean import lean_torch

@@ -75,7 +75,7 @@ class ProblemVecEnv(VecEnv):
         rotation: see :class:`InstanceDeck`.
         stop_at_best: end episodes at the sweeps' best value.
         scale_rewards: multiply rewards by the episode length.
-        lessons: rewards are ``info["lesson"]``, what the problem wants to be learnt from.
+        shaped_rewards: rewards are ``info["shaped_reward"]``.
 
     Attributes:
         recent: records of the last 100 finished episodes.
@@ -93,7 +93,7 @@ class ProblemVecEnv(VecEnv):
         rotation: str = "episode",
         stop_at_best: bool = True,
         scale_rewards: bool = False,
-        lessons: bool = False,
+        shaped_rewards: bool = False,
     ) -> None:
         if not len(instances):
             raise UsageError("there is no training instance")
@@ -110,7 +110,7 @@ class ProblemVecEnv(VecEnv):
         ]
         self._episodes: list[dict[str, Any]] = [{} for _ in range(envs)]
         self._scale_rewards = scale_rewards
-        self._lessons = lessons
+        self._shaped_rewards = shaped_rewards
         self._returns = np.zeros(envs)
         self.recent: deque[dict[str, Any]] = deque(maxlen=_RECENT)
         self.episodes_done = 0
@@ -158,8 +158,8 @@ class ProblemVecEnv(VecEnv):
             _, reward, terminated, truncated, info = problem.step(raw)
             self._episodes[index]["actions"].append(raw)
             self._returns[index] += reward
-            if self._lessons:
-                reward = info["lesson"]
+            if self._shaped_rewards:
+                reward = info["shaped_reward"]
             rewards[index] = reward * (problem.episode_length if self._scale_rewards else 1)
             self._observe(index, self._observations[index])
             if terminated or truncated:

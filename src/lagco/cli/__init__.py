@@ -8,7 +8,16 @@ import sys
 import typer
 from rich.console import Console
 
-from lagco.cli import answer, bench, data, judge, learn, report, space, study
+from lagco.cli import bench, report, study
+from lagco.cli.check import check
+from lagco.cli.embed import embed
+from lagco.cli.evaluate import evaluate
+from lagco.cli.generate import generate
+from lagco.cli.info import info
+from lagco.cli.pretrain import pretrain
+from lagco.cli.problems import problems
+from lagco.cli.solve import solve
+from lagco.cli.train import train
 from lagco.errors import LagcoError
 
 app = typer.Typer(
@@ -18,11 +27,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-data.add_commands(app)
-judge.add_commands(app)
-space.add_commands(app)
-learn.add_commands(app)
-answer.add_commands(app)
+for command in (problems, generate, info, check, evaluate, pretrain, embed, train, solve):
+    app.command()(command)
 bench.add_commands(app)
 report.add_commands(app)
 study.add_commands(app)

@@ -279,7 +279,7 @@ class Problem(ContinuousEnv):
         if self._ended:
             raise ResetNeeded(f"{type(self).__name__}: the episode is over, call reset()")
         self._steps += 1
-        reward, lesson = self._pending, 0.0
+        reward, shaped = self._pending, 0.0
         terms: dict[str, float] = {}
         self._pending = 0.0
         if action is None and not self.has_valid_action():
@@ -292,7 +292,7 @@ class Problem(ContinuousEnv):
                 before, self._value = self._value, self.objective()
                 change = (self._value - before) * self._scale
                 reward += change
-                lesson = self.lesson(before, change)
+                shaped = self.shaped_reward(before, change)
                 self._note_best()
         else:
             terms["invalid"] = -INVALID_COST / self.episode_length
@@ -302,7 +302,7 @@ class Problem(ContinuousEnv):
         if terms:
             rest += sum(terms.values())
         reward += rest
-        info["lesson"] = lesson + rest
+        info["shaped_reward"] = shaped + rest
         return self._observe(), float(reward), terminated, truncated, info
 
     def _end(self) -> tuple[bool, bool, str]:
@@ -336,12 +336,12 @@ class Problem(ContinuousEnv):
             return 0.0
         return -value  # rewards add up to the completed state's score; an unfinished one gets 0
 
-    def lesson(self, before: float, change: float) -> float:
+    def shaped_reward(self, before: float, change: float) -> float:
         """What an agent is to learn from the last step, instead of the `change` of the score.
 
         Over an episode it should rank solutions as the score does, but it may spread differently
         over the steps, so that a discounted sum or a long tail of small gains teaches the same.
-        ``info["lesson"]`` carries it, with the reward's terms added.
+        ``info["shaped_reward"]`` carries it, with the reward's terms added.
 
         Args:
             before: objective before the step.

@@ -6,8 +6,8 @@ import time
 
 import torch
 
+from lagco.agents.agent import Agent
 from lagco.agents.bench import cartpole_rate, time_training
-from lagco.agents.bundle import Agent
 from lagco.agents.config import train_config
 from lagco.agents.methods import method_of
 from lagco.embedding.pretrain import problem_environments

@@ -8,7 +8,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from lagco.agents.bundle import DESCRIPTION, Agent, load
+from lagco.agents.agent import Agent
+from lagco.agents.bundle import DESCRIPTION, load
 from lagco.errors import UnknownName, suggest
 
 FOLDER = Path(__file__).parent / "bundles"

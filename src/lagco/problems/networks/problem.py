@@ -74,7 +74,7 @@ class NetworkProblem(Problem):
         """Largest utilisation of any link in any direction."""
         return float(self._largest)
 
-    def lesson(self, before: float, change: float) -> float:
+    def shaped_reward(self, before: float, change: float) -> float:
         """The change on a logarithmic scale, so that late gains count too.
 
         With `full` features of the geometric mean of U and the 8-norm of all utilisations: relief

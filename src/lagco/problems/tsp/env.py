@@ -245,7 +245,7 @@ class TSP(Problem):
         completion = farthest_completion(*self._metric, self._current, self._start, self._visited)
         return float(self._length + completion)
 
-    def lesson(self, before: float, change: float) -> float:
+    def shaped_reward(self, before: float, change: float) -> float:
         """Minus the length that the step added, on the scale of the score.
 
         Changes of the completion cancel over an episode, but under a discount they would pay for

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from lagco.agents.bundle import Agent, load
+from lagco.agents.agent import Agent
+from lagco.agents.bundle import load
 from lagco.core.picture import rgb_array
 from lagco.core.problem import Problem, reference_value
 from lagco.errors import LagcoError

@@ -11,11 +11,6 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from lagco.cli.output import AsJson, print_facts, print_json
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command()(train)
-
-
 def train(
     problem: Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")],
     data: Annotated[Path, typer.Option(help="Folder of a data set, or an instance file.")],

@@ -1,32 +1,13 @@
-"""Commands about problems and their data: `problems`, `generate`, `info`."""
+"""The command `generate`."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lagco.cli.output import AsJson, print_facts, print_json, print_table
-
-
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    for command in (problems, generate, info):
-        app.command()(command)
-
-
-def problems(as_json: AsJson = False) -> None:
-    """List the problems."""
-    import lagco
-
-    entries = lagco.problems.list_problems()
-    if as_json:
-        print_json([asdict(entry) for entry in entries])
-        return
-    rows = [(entry.name, entry.env_id, entry.summary) for entry in entries]
-    print_table("problems", ("name", "Gymnasium id", "what is decided"), rows)
+from lagco.cli.output import AsJson, print_facts, print_json
 
 
 def generate(
@@ -62,15 +43,4 @@ def generate(
         progress=not as_json,
     )
     described = lagco.info(out)
-    print_json(described) if as_json else print_facts(described)
-
-
-def info(
-    path: Annotated[Path, typer.Argument(help="An instance file or the folder of a data set.")],
-    as_json: AsJson = False,
-) -> None:
-    """Say what a file or folder is, and verify it."""
-    import lagco
-
-    described = lagco.info(path)
     print_json(described) if as_json else print_facts(described)

@@ -1,4 +1,4 @@
-"""Commands about the latent space: `pretrain` an encoder, `embed` and look."""
+"""The command `pretrain`."""
 
 from __future__ import annotations
 
@@ -7,19 +7,8 @@ from typing import Annotated
 
 import typer
 
+from lagco.cli.options import Data, Features, Problem, Seed
 from lagco.cli.output import AsJson, print_facts, print_json
-
-
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    for command in (pretrain, embed):
-        app.command()(command)
-
-
-Problem = Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")]
-Data = Annotated[Path, typer.Option(help="Folder of a data set, or an instance file.")]
-Features = Annotated[str, typer.Option(help="Feature set: full or paper.")]
-Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 
 
 def pretrain(
@@ -59,30 +48,3 @@ def pretrain(
             last[f"{row['view']}/{row['head']}"] = row["loss"]
     described = {**encoder.training, "held-out loss": last, "out": str(out)}
     print_json(described) if as_json else print_facts(described)
-
-
-def embed(
-    problem: Problem,
-    data: Data,
-    encoder: Annotated[
-        Path | None, typer.Option(help="Folder of an encoder; pre-trained on the data without.")
-    ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Picture to write (png, svg, pdf).")] = None,
-    features: Features = "full",
-    instances: Annotated[int, typer.Option(help="Instances to measure.")] = 20,
-    seed: Seed = 0,
-    as_json: AsJson = False,
-) -> None:
-    """Measure how crowded the action space of a problem is (cmp@k), and draw it."""
-    import lagco
-
-    found = lagco.embed(
-        problem,
-        data,
-        encoder,
-        plot=plot,
-        features=features,
-        instances=instances,
-        seed=seed,
-    )
-    print_json(found) if as_json else print_facts(found)

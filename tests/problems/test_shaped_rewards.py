@@ -16,26 +16,26 @@ def episode(name, seed=0):
     _, info = env.reset(seed=seed)
     start = info["objective"]
     rng = np.random.default_rng(seed)
-    lessons, rewards, ended = [], [], False
+    shaped, rewards, ended = [], [], False
     while not ended:
         *_, reward, terminated, truncated, info = env.step(env.sample_valid_action(rng))
         ended = terminated or truncated
-        lessons.append(info["lesson"])
+        shaped.append(info["shaped_reward"])
         rewards.append(reward)
-    return instance.references.sweeps, start, info, np.array(lessons), np.array(rewards)
+    return instance.references.sweeps, start, info, np.array(shaped), np.array(rewards)
 
 
 @pytest.mark.parametrize("name", [n for n in ENTRIES if n not in ("tsp", "ospf", "traffic")])
-def test_a_lesson_is_the_reward_unless_the_problem_says_otherwise(name):
-    *_, lessons, rewards = episode(name)
-    assert lessons[1:] == pytest.approx(rewards[1:])
+def test_a_shaped_reward_is_the_reward_unless_the_problem_says_otherwise(name):
+    *_, shaped, rewards = episode(name)
+    assert shaped[1:] == pytest.approx(rewards[1:])
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_lessons_of_a_tour_add_up_to_its_length(seed):
-    sweeps, _, info, lessons, _ = episode("tsp", seed)
-    assert lessons.max() < 0
-    assert lessons.sum() == pytest.approx(-info["objective"] / (sweeps.worst - sweeps.best))
+def test_shaped_of_a_tour_add_up_to_its_length(seed):
+    sweeps, _, info, shaped, _ = episode("tsp", seed)
+    assert shaped.max() < 0
+    assert shaped.sum() == pytest.approx(-info["objective"] / (sweeps.worst - sweeps.best))
 
 
 def level(env):
@@ -46,7 +46,7 @@ def level(env):
 
 @pytest.mark.parametrize("features", ["full", "paper"])
 @pytest.mark.parametrize("name", ["ospf", "traffic"])
-def test_lessons_of_routing_add_up_to_the_logarithm(name, features):
+def test_shaped_of_routing_add_up_to_the_logarithm(name, features):
     instance = generate_instance(name, size=8, references="sweeps", sweeps=20)
     sweeps = instance.references.sweeps
     env = problem_class(name)(instance, features=features)
@@ -58,5 +58,5 @@ def test_lessons_of_routing_add_up_to_the_logarithm(name, features):
     while not ended:
         *_, terminated, truncated, info = env.step(env.sample_valid_action(rng))
         ended = terminated or truncated
-        total += info["lesson"]
+        total += info["shaped_reward"]
         assert total == pytest.approx(math.log(before / measure(env)) / span, abs=1e-5)

@@ -1,9 +1,9 @@
-"""Commands that judge: `check` a problem, `evaluate` policies."""
+"""The command `evaluate`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,38 +13,6 @@ from lagco.cli.output import AsJson, print_json, print_table
 
 if TYPE_CHECKING:
     from lagco.evaluation import Evaluation
-
-
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    for command in (check, evaluate):
-        app.command()(command)
-
-
-def check(
-    problem: Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")],
-    seed: Annotated[int, typer.Option(help="Seed of the check.")] = 0,
-    episodes: Annotated[int, typer.Option(help="Episodes to follow.")] = 2,
-    max_steps: Annotated[int, typer.Option(help="Steps per episode at most.")] = 200,
-    as_json: AsJson = False,
-) -> None:
-    """Check that a problem is well declared and plays by the rules."""
-    import lagco
-
-    findings = lagco.check(problem, seed=seed, episodes=episodes, max_steps=max_steps)
-    if as_json:
-        print_json([asdict(finding) for finding in findings])
-    elif findings:
-        rows = [
-            (f.check, f.declaration, "" if f.step is None else f.step, f.value, f.remedy)
-            for f in findings
-        ]
-        title = f"{problem}: {len(findings)} finding(s)"
-        print_table(title, ("check", "declaration", "step", "seen", "what to do"), rows)
-    else:
-        typer.echo(f"{problem}: passes every check")
-    if findings:
-        raise typer.Exit(1)
 
 
 def evaluate(

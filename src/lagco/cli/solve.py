@@ -11,11 +11,6 @@ from lagco.cli.output import AsJson, print_facts, print_json
 from lagco.errors import UsageError
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command()(solve)
-
-
 def solve(
     file: Annotated[Path, typer.Argument(help="An instance in any of the formats lagco reads.")],
     problem: Annotated[

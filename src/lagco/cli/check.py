@@ -1,0 +1,36 @@
+"""The command `check`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from lagco.cli.output import AsJson, print_json, print_table
+
+
+def check(
+    problem: Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")],
+    seed: Annotated[int, typer.Option(help="Seed of the check.")] = 0,
+    episodes: Annotated[int, typer.Option(help="Episodes to follow.")] = 2,
+    max_steps: Annotated[int, typer.Option(help="Steps per episode at most.")] = 200,
+    as_json: AsJson = False,
+) -> None:
+    """Check that a problem is well declared and plays by the rules."""
+    import lagco
+
+    findings = lagco.check(problem, seed=seed, episodes=episodes, max_steps=max_steps)
+    if as_json:
+        print_json([asdict(finding) for finding in findings])
+    elif findings:
+        rows = [
+            (f.check, f.declaration, "" if f.step is None else f.step, f.value, f.remedy)
+            for f in findings
+        ]
+        title = f"{problem}: {len(findings)} finding(s)"
+        print_table(title, ("check", "declaration", "step", "seen", "what to do"), rows)
+    else:
+        typer.echo(f"{problem}: passes every check")
+    if findings:
+        raise typer.Exit(1)
