@@ -33,11 +33,15 @@ def train(
     envs: Annotated[int | None, typer.Option(help="Environments stepped together.")] = None,
     preset: Annotated[str | None, typer.Option(help="default or paper.")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file with settings.")] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any setting of the method, as NAME=VALUE; may be repeated."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train an agent; a run that was interrupted goes on where it was."""
     import lagco
-    from lagco.agents.config import train_config
+    from lagco.agents.config import parse_settings, train_config
 
     settings = train_config(
         config,
@@ -50,6 +54,7 @@ def train(
         k=k,
         envs=envs,
         preset=preset,
+        **parse_settings(setting or ()),
     )
     with Progress(
         TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), disable=as_json

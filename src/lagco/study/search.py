@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from lagco.agents.config import METHODS, TrainConfig, train_config
+from lagco.agents.config import train_config
+from lagco.agents.registry import METHODS, method_of
 from lagco.embedding.config import EncoderConfig, PretrainConfig
 from lagco.errors import UsageError, require_extra, suggest
 from lagco.study.artefacts import data_task, encoder_task, used_data
@@ -24,12 +25,8 @@ from lagco.study.settings import TuneSettings, sees_latent
 from lagco.study.splits import FOLDS, training_indices
 from lagco.study.task import Task
 
-#: which dataclass a section of a search space sets fields of
-_SECTIONS: dict[str, type] = {
-    "agent": TrainConfig,
-    "shape": EncoderConfig,
-    "pretraining": PretrainConfig,
-}
+#: sections of a search space: fields of the method's configuration, of the encoder's, of training
+_SECTIONS = ("agent", "shape", "pretraining")
 _STACKS = {2: ["nnconv", "sage"], 3: ["nnconv", "sage", "sage"]}
 
 
@@ -63,7 +60,9 @@ class SearchSpace:
         where = f"search space {self.name!r}"
         if section not in _SECTIONS:
             raise UsageError(f"{where}: {suggest('section', section, _SECTIONS)}")
-        known = [entry.name for entry in fields(_SECTIONS[section])]
+        kinds: dict[str, Any] = {"shape": EncoderConfig, "pretraining": PretrainConfig}
+        kind = kinds.get(section) or method_of(self.method).config
+        known = [entry.name for entry in fields(kind)]
         if name not in known:
             raise UsageError(f"{where}: {suggest(f'parameter of {section}', name, known)}")
         if isinstance(domain, list) and domain:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
-from lagco.agents.config import METHODS, STRATEGIES
 from lagco.agents.config import PRESETS as TRAINING_PRESETS
+from lagco.agents.config import STRATEGIES
+from lagco.agents.registry import METHODS, method_names, method_of
 from lagco.core.problem import FEATURE_SETS
 from lagco.errors import UsageError, suggest
 from lagco.evaluation import MEASURES
@@ -35,8 +36,8 @@ PAPER_LARGEST = {
 
 
 def sees_latent(method: str) -> bool:
-    """Whether a method sees problems through an encoder; known without importing it."""
-    return not method.startswith("p-")
+    """Whether a method sees problems through an encoder."""
+    return method_of(method).latent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +54,7 @@ class Settings:
     study: ClassVar[str]
 
     problems: tuple[str, ...] = tuple(ENTRIES)
-    methods: tuple[str, ...] = METHODS
+    methods: tuple[str, ...] = tuple(METHODS)
     features: tuple[str, ...] = ("full",)
 
     def __post_init__(self) -> None:
@@ -69,7 +70,7 @@ class Settings:
         _among("feature set", self.features, FEATURE_SETS)
 
     def _known_methods(self) -> tuple[str, ...]:
-        return METHODS
+        return method_names()
 
     @classmethod
     def of(cls, preset: str = "default", **given: Any) -> Self:

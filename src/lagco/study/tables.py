@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from lagco.agents.config import METHODS, STRATEGIES
+from lagco.agents.config import STRATEGIES
+from lagco.agents.registry import method_names
 from lagco.statistics import interquartile_mean, probability_of_improvement, summarise
 from lagco.study.ledger import Ledger, Record
 from lagco.study.paper import paper_score
@@ -88,7 +89,7 @@ def generalization_table(
 
 def _order(place: tuple[str, str, str, str]) -> tuple[Any, ...]:
     setting, problem, method, strategy = place
-    return setting, problem, METHODS.index(method), STRATEGIES.index(strategy)
+    return setting, problem, method_names().index(method), STRATEGIES.index(strategy)
 
 
 def unseen_values(records: Iterable[Record], measure: str, selection: str) -> list[float]:

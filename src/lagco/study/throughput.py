@@ -9,7 +9,7 @@ import torch
 from lagco.agents.agent import Agent
 from lagco.agents.bench import cartpole_rate, time_training
 from lagco.agents.config import train_config
-from lagco.agents.methods import method_of
+from lagco.agents.registry import method_of
 from lagco.embedding.pretrain import problem_environments
 from lagco.evaluation import evaluate
 from lagco.latent.space import LatentSpace
