@@ -16,9 +16,9 @@ import time
 from typing import Any
 
 import numpy as np
-from lagco.agents.methods import method_of
 
 from lagco.agents.config import train_config
+from lagco.agents.registry import method_of
 from lagco.embedding.config import PretrainConfig
 from lagco.embedding.pretrain import pretrain
 from lagco.latent.space import LatentSpace

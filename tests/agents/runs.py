@@ -6,6 +6,7 @@ import functools
 import tempfile
 from pathlib import Path
 
+from lagco.agents.config import applicable_settings
 from lagco.agents.training import train
 from lagco.generation import generate_instance
 from tests.latent.conftest import brief_encoder
@@ -30,6 +31,6 @@ def trained(method="projection", name="tsp", **changes):
         folder,
         encoder=brief_encoder(name),
         method=method,
-        **(SETTINGS | changes),
+        **(applicable_settings(method, SETTINGS) | changes),
     )
     return folder

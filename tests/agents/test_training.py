@@ -18,8 +18,9 @@ import pytest
 import lagco
 from lagco import LagcoError, UsageError
 from lagco.agents.bench import bench_latency
-from lagco.agents.config import METHODS, train_config
+from lagco.agents.config import train_config
 from lagco.agents.network import _falling
+from lagco.agents.registry import METHODS
 from lagco.agents.training import chosen_instances, train
 from lagco.agents.vector_env import InstanceDeck
 from lagco.embedding.encoder import Encoder

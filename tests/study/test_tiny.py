@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lagco.agents.methods import method_of
 
 import lagco
-from lagco.agents.config import METHODS
+from lagco.agents.registry import METHODS, method_of
 from lagco.evaluation import MEASURES
 from lagco.statistics import interquartile_mean
 from lagco.study import generalization_table, improvement_table, scaling, training_times

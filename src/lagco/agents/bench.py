@@ -217,7 +217,7 @@ def time_training(
     env = chosen.env(problem, instances, space, config)
     with lean_torch():
         model = chosen.model(env, config)
-        model.learn(config.interval)
+        model.learn(config.rollout)
         return _rate(model, steps), model, env
 
 

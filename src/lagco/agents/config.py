@@ -19,8 +19,6 @@ from lagco.errors import UsageError, suggest
 
 STRATEGIES = ("small", "medium", "large", "varied")
 PRESETS = ("default", "paper")
-#: transitions between two rows of a learning curve, where a method has no rollouts
-_INTERVAL = 2048
 
 
 def setting(
@@ -65,6 +63,9 @@ class TrainConfig:
         choices=PRESETS,
     )
     envs: int = setting(8, "environments stepped together", least=1)
+    rollout: int = setting(
+        2048, "steps between two rows of the learning curve; of PPO, between two updates", least=1
+    )
     hidden: tuple[int, ...] = setting((128, 64), "widths of the hidden layers", least=1)
     learning_rate: float = setting(1e-3, "learning rate of Adam", above=0.0)
     batch_size: int = setting(64, "transitions per gradient step", least=1)
@@ -86,11 +87,6 @@ class TrainConfig:
         if preset != "paper":
             return {}
         return {"features": "paper", **cls.paper}
-
-    @property
-    def interval(self) -> int:
-        """Transitions between two rows of the learning curve."""
-        return _INTERVAL
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -119,7 +115,6 @@ class TrainConfig:
 class PPOConfig(TrainConfig):
     """Settings of the methods that learn by PPO."""
 
-    rollout: int = setting(2048, "transitions per update, over all environments", least=1)
     epochs: int = setting(10, "passes over a rollout", least=1)
     entropy: float = setting(0.01, "weight of the entropy bonus", least=0.0)
     gae_lambda: float = setting(0.95, "lambda of the advantage estimate", least=0.0, most=1.0)
@@ -135,11 +130,6 @@ class PPOConfig(TrainConfig):
                 f"rollout={self.rollout} is not a multiple of envs={self.envs}; every environment "
                 "contributes the same number of steps"
             )
-
-    @property
-    def interval(self) -> int:
-        """Transitions between two rows of the learning curve: a rollout."""
-        return self.rollout
 
 
 def train_config(file: str | Path | None = None, **given: Any) -> TrainConfig:
@@ -185,6 +175,22 @@ def _check(entry: dataclasses.Field[Any], value: Any) -> None:
         raise UsageError(f"{name}={shown}: at least {least:g}")
     if above is not None and not all(number > above for number in numbers):
         raise UsageError(f"{name}={shown}: more than {above:g}")
+
+
+def applicable_settings(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of `values`, given for several methods, that a method has.
+
+    Raises:
+        UsageError: no method at all has such a setting.
+    """
+    from lagco.agents.registry import METHODS
+
+    own = {entry.name for entry in fields(METHODS[method].config)}
+    for name in set(values) - own:
+        known = {entry.name for other in METHODS.values() for entry in fields(other.config)}
+        if name not in known:
+            raise UsageError(suggest("setting", name, sorted(known)))
+    return {name: value for name, value in values.items() if name in own}
 
 
 def parse_settings(entries: Iterable[str]) -> dict[str, Any]:

@@ -302,12 +302,12 @@ class _Callback(BaseCallback):
 
     def _on_rollout_start(self) -> None:
         # here the update that followed the previous rollout is done
-        if self.num_timesteps - self._shown >= self._config.interval:
+        if self.num_timesteps - self._shown >= self._config.rollout:
             self._curve.add(self.num_timesteps)
             self._shown = self.num_timesteps
             # a replay buffer is large: it is saved less often
             pause = _SAVE_EVERY if hasattr(self.model, "extra_arrays") else 1
-            if self.num_timesteps - self._saved >= pause * self._config.interval:
+            if self.num_timesteps - self._saved >= pause * self._config.rollout:
                 self._save()
                 self._saved = self.num_timesteps
 

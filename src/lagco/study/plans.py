@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lagco.agents.config import TrainConfig, train_config
+from lagco.agents.config import TrainConfig, applicable_settings, train_config
 from lagco.study.artefacts import data_task, encoder_task, used_data
 from lagco.study.code import code_version
 from lagco.study.ledger import Ledger
@@ -100,7 +100,7 @@ def _runs(
                             seed=seed,
                             features=features,
                             preset=settings.training,
-                            **settings.config,
+                            **applicable_settings(method, settings.config),
                         )
                         found.append(_run(problem, used, indices, encoder, config, settings, place))
     return found

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from lagco.agents.config import train_config
+from lagco.agents.config import applicable_settings, train_config
 from lagco.agents.registry import METHODS, method_of
 from lagco.embedding.config import EncoderConfig, PretrainConfig
 from lagco.errors import UsageError, require_extra, suggest
@@ -228,7 +228,9 @@ class _Search:
             "seed": settings.seed,
             "features": self._features,
         }
-        config = train_config(method=method, **(given | dict(settings.config) | parts["agent"]))
+        config = train_config(
+            method=method, **(given | applicable_settings(method, settings.config) | parts["agent"])
+        )
         split = self._split()
         encoders = []
         if sees_latent(method):
