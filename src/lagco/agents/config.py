@@ -102,7 +102,9 @@ class TrainConfig:
         known = [entry.name for entry in fields(cls)]
         for name in values:
             if name not in (*known, "method"):
-                raise UsageError(suggest(f"setting of {cls.method}", name, known))
+                raise UsageError(
+                    suggest(f"setting of {cls.method}", name, known) + _elsewhere(name)
+                )
         given: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in values.items()
@@ -175,6 +177,18 @@ def _check(entry: dataclasses.Field[Any], value: Any) -> None:
         raise UsageError(f"{name}={shown}: at least {least:g}")
     if above is not None and not all(number > above for number in numbers):
         raise UsageError(f"{name}={shown}: more than {above:g}")
+
+
+def _elsewhere(name: str) -> str:
+    """The end of a message: which other methods have a setting."""
+    from lagco.agents.registry import METHODS
+
+    others = [
+        other.name
+        for other in METHODS.values()
+        if name in {entry.name for entry in fields(other.config)}
+    ]
+    return f"; {', '.join(others)} have {name!r}" if others else ""
 
 
 def applicable_settings(method: str, values: Mapping[str, Any]) -> dict[str, Any]:

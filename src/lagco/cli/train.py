@@ -43,19 +43,19 @@ def train(
     import lagco
     from lagco.agents.config import parse_settings, train_config
 
-    settings = train_config(
-        config,
-        method=method,
-        strategy=strategy,
-        steps=steps,
-        seed=seed,
-        features=features,
-        decoder=decoder,
-        k=k,
-        envs=envs,
-        preset=preset,
-        **parse_settings(setting or ()),
-    )
+    named = {
+        "method": method,
+        "strategy": strategy,
+        "steps": steps,
+        "seed": seed,
+        "features": features,
+        "decoder": decoder,
+        "k": k,
+        "envs": envs,
+        "preset": preset,
+    }
+    given = {name: value for name, value in named.items() if value is not None}
+    settings = train_config(config, **(parse_settings(setting or ()) | given))
     with Progress(
         TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), disable=as_json
     ) as bar:

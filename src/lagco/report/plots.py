@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from lagco.agents.registry import METHODS
 from lagco.report.palette import look
 
 Trace: TypeAlias = dict[str, Any]
@@ -14,7 +15,8 @@ Number: TypeAlias = float | int | None
 
 
 def label(name: str) -> str:
-    """A name as plotly shows it literally: it reads some markup otherwise."""
+    """The label of a method, any other name as it is; plotly reads some markup otherwise."""
+    name = METHODS[name].label if name in METHODS else name
     return html.escape(name, quote=False).replace("$", "&#36;")
 
 
