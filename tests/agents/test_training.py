@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco import LagcoError, UsageError
+from lagco import LagcoError, UnknownName, UsageError
 from lagco.agents.bench import bench_latency
 from lagco.agents.config import train_config
 from lagco.agents.network import _falling
