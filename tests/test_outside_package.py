@@ -45,7 +45,6 @@ def run(commands, folder):
 
 def test_a_package_goes_through_every_command(tmp_path):
     (tmp_path / "town.conflicts").write_text("conflicts 6\n0 1\n1 2\n2 3\n3 4\n4 5\n")
-    (tmp_path / "study.toml").write_text("")
     small = ["--set", "rollout=64", "--set", "envs=2", "--set", "epochs=1"]
     study = [
         *("study", "generalization", "--out", "study", "--problems", "independent-set"),
@@ -62,7 +61,7 @@ def test_a_package_goes_through_every_command(tmp_path):
         ["evaluate", "agent", "--data", "data", "--episodes", "2"],
         ["solve", "town.conflicts", "--agent", "agent", "--seconds", "0.5", "--json"],
         study,
-        ["report", "study", "--out", "report"],
+        ["report", "study", "--out", "page.html"],
     ]
     results = run(commands, tmp_path)
     for command, (code, output, error) in zip(commands, results, strict=True):
@@ -73,7 +72,7 @@ def test_a_package_goes_through_every_command(tmp_path):
     answer = json.loads(results[5][1])
     assert answer["problem"] == "independent-set"
     assert answer["objective"] == 3
-    page = next((tmp_path / "report").glob("*.html")).read_text()
+    page = (tmp_path / "page.html").read_text()
     assert "near (ours)" in page
     assert "#123456" in page
 
