@@ -10,6 +10,7 @@ and indices, not action rows.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import gymnasium as gym
