@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,9 @@ def save_checkpoint(
         identity: of the run; only the same run can go on from it.
         scorer: of the decoder ``scored``, where there is one.
     """
-    arrays = _module_arrays("policy", model.policy, model.policy.optimizer)
+    arrays = module_arrays("policy", model.policy, model.policy.optimizer)
     if scorer is not None:
-        arrays |= _module_arrays("scorer", scorer.network, scorer.optimizer)
+        arrays |= module_arrays("scorer", scorer.network, scorer.optimizer)
     arrays["rng/torch"] = torch.get_rng_state().numpy()
     kind, keys, position, has_gauss, gauss = np.random.get_state()
     assert kind == "MT19937"
@@ -104,9 +105,9 @@ def restore_checkpoint(
     try:
         with safe_open(str(path), framework="numpy") as file:
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        _restore_module("policy", model.policy, model.policy.optimizer, arrays)
+        restore_module("policy", model.policy, model.policy.optimizer, arrays)
         if scorer is not None:
-            _restore_module("scorer", scorer.network, scorer.optimizer, arrays)
+            restore_module("scorer", scorer.network, scorer.optimizer, arrays)
             scorer.restore(header["scorer"])
         model._last_obs = env.restore(header["env"])
         if hasattr(model, "restore_extra"):
@@ -132,7 +133,7 @@ def restore_checkpoint(
     return int(header["steps"])
 
 
-def _module_arrays(prefix: str, module: Any, optimiser: Any) -> dict[str, Array]:
+def module_arrays(prefix: str, module: Any, optimiser: Any) -> dict[str, Array]:
     """Weights of a module and the state of its optimiser."""
     arrays = {f"{prefix}/{name}": t.detach().numpy() for name, t in module.state_dict().items()}
     for number, state in optimiser.state_dict()["state"].items():
@@ -141,13 +142,19 @@ def _module_arrays(prefix: str, module: Any, optimiser: Any) -> dict[str, Array]
     return arrays
 
 
-def _restore_module(prefix: str, module: Any, optimiser: Any, arrays: dict[str, Array]) -> None:
+def load_module(prefix: str, module: Any, arrays: Mapping[str, Array]) -> None:
+    """Give a module the weights ``prefix/…``."""
     weights = {
         name.removeprefix(f"{prefix}/"): torch.from_numpy(array)
         for name, array in arrays.items()
         if name.startswith(f"{prefix}/")
     }
     module.load_state_dict(weights)
+
+
+def restore_module(prefix: str, module: Any, optimiser: Any, arrays: Mapping[str, Array]) -> None:
+    """The inverse of :func:`module_arrays`."""
+    load_module(prefix, module, arrays)
     content = optimiser.state_dict()
     content["state"] = {}
     for name, array in arrays.items():

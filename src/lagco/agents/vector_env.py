@@ -153,20 +153,41 @@ class ProblemVecEnv(VecEnv):
         rewards = np.zeros(count, dtype=np.float32)
         dones = np.zeros(count, dtype=bool)
         infos: list[dict[str, Any]] = []
-        for index, problem in enumerate(self.problems):
+        for index in range(count):
             raw = self._raw_action(index, self._actions[index])
-            _, reward, terminated, truncated, info = problem.step(raw)
-            self._episodes[index]["actions"].append(raw)
-            self._returns[index] += reward
-            if self._shaped_rewards:
-                reward = info["shaped_reward"]
-            rewards[index] = reward * (problem.episode_length if self._scale_rewards else 1)
-            self._observe(index, self._observations[index])
-            if terminated or truncated:
-                dones[index] = True
-                info = self._end(index, info, truncated and not terminated)
+            rewards[index], dones[index], info = self.step_problem(index, raw)
             infos.append(info)
         return self._observations.copy(), rewards, dones, infos
+
+    def step_problem(self, index: int, raw: Any) -> tuple[float, bool, dict[str, Any]]:
+        """Step one problem by a raw action: reward, whether its episode ended, and info.
+
+        One that ended starts anew; :meth:`observations` has the present state in either case.
+        """
+        problem = self.problems[index]
+        _, reward, terminated, truncated, info = problem.step(raw)
+        self._episodes[index]["actions"].append(raw)
+        self._returns[index] += reward
+        if self._shaped_rewards:
+            reward = info["shaped_reward"]
+        reward *= problem.episode_length if self._scale_rewards else 1
+        self._observe(index, self._observations[index])
+        if terminated or truncated:
+            info = self._end(index, info, truncated and not terminated)
+        return reward, terminated or truncated, info
+
+    def restart(self, index: int) -> None:
+        """Begin another episode of one problem, whatever became of the present one."""
+        self._begin(index)
+        self._observe(index, self._observations[index])
+
+    def observations(self) -> Array:
+        """Observations of the present states (N, w), as a copy."""
+        return self._observations.copy()
+
+    def episode_seed(self, index: int) -> int:
+        """Seed of the present episode of one problem."""
+        return int(self._episodes[index]["seed"])
 
     def _end(self, index: int, info: dict[str, Any], cut: bool) -> dict[str, Any]:
         episode = self._episodes[index]
