@@ -166,7 +166,7 @@ class Imitation(PPO):
         teacher = self.teacher
         if player.own_steps == 0 and not player.labels:
             player.labels = bool(teacher.timed(teacher.take_over, problem, player.seed))
-        known = teacher.timed(teacher.actions, problem) if player.labels else ()
+        known = teacher.timed(teacher.actions, problem) if player.labels else np.zeros(0)
         try:
             rows, actions, right = labelled_actions(view, proto, CANDIDATES, known)
             nearest = self._nearest(rows, actions, proto)
@@ -334,9 +334,8 @@ class Imitation(PPO):
 
     def extra_arrays(self) -> dict[str, Array]:
         """Arrays that a checkpoint needs: averages, the ranker and its optimiser."""
-        found = {
-            f"policy_average/{n}": t.numpy() for n, t in self._policy_average.state_dict().items()
-        }
+        policy = self._policy_average.state_dict()
+        found = {f"policy_average/{name}": tensor.numpy() for name, tensor in policy.items()}
         if self._ranker is not None and self._average is not None:
             found |= module_arrays("ranker", self._ranker, self._ranker_optimiser)
             found |= {f"average/{n}": t.numpy() for n, t in self._average.state_dict().items()}

@@ -310,9 +310,7 @@ class SoftProjectionActor(ProjectionActor):
 
     def _row(self, proto: Array, rng: np.random.Generator, explore: bool) -> Array:
         decoder = self._decoder
-        if (
-            not explore or decoder.draws or decoder.spelling == "sampled"
-        ):  # which explore on their own
+        if not explore or decoder.draws or decoder.spelling == "sampled":  # explore on their own
             return super()._row(proto, rng, explore and decoder.draws)
         rows, candidates = nearest_actions(self.view, proto, CANDIDATES)
         logits = candidates.products(proto) / self._temperature

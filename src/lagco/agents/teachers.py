@@ -35,8 +35,8 @@ class Teacher(ABC):
     def __init__(self) -> None:
         self.seconds = 0.0
 
-    def begin(self, env: Problem, seed: int) -> None:
-        """An episode began in `env`."""
+    def begin(self, env: Problem, seed: int) -> None:  # noqa: B027
+        """Note that an episode of `env` began, with this seed."""
 
     def take_over(self, env: Problem, seed: int) -> bool:
         """Teach from the present state on, which others reached; False if it cannot."""

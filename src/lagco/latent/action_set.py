@@ -226,7 +226,7 @@ class ActionSet:
         return np.array(rows, dtype=np.int64).reshape(len(rows), parts.shape[1])
 
     def _row(self, part: Sequence[int]) -> list[int] | None:
-        """Search row of one action's values, the nodes of a path at its end; None if not offered."""
+        """Search row of one action's values, the nodes of a path last; None if not offered."""
         names, layout = self._names, self._layout
         values: dict[str, int] = {}
         path: Sequence[int] = ()

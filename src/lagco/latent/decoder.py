@@ -35,8 +35,8 @@ class Decoder:
 
     Args:
         spelling: ``nearest``, ``sampled``, ``rule:module:function``, ``scored``, ``preview`` or
-            ``ranked``. A rule is a function (candidates, scores, context) -> position with the raw actions as
-            candidates (k, …) and a :class:`DecodingContext`.
+            ``ranked``. A rule is a function (candidates, scores, context) -> position with the
+            raw actions as candidates (k, …) and a :class:`DecodingContext`.
         k: how many of the nearest actions to choose among.
         metric: of the search.
         values: what ``scored`` ranks by: Q(o, u).
