@@ -79,6 +79,31 @@ class Demonstrations:
         return len(self.observations)
 
 
+class ActingPolicy(nn.Module):
+    """A copy of the part of a policy that acts: from observations (B, w) to proto-actions (B, d).
+
+    Args:
+        policy: of `soft-projection`.
+    """
+
+    def __init__(self, policy: Any) -> None:
+        super().__init__()
+        self.log_temperature = nn.Parameter(policy.log_temperature.detach().clone())
+        self.policy_net = copy.deepcopy(policy.mlp_extractor.policy_net)
+        self.action_net = copy.deepcopy(policy.action_net)
+
+    def forward(self, observations: Tensor) -> Tensor:
+        """Proto-actions."""
+        found: Tensor = self.action_net(self.policy_net(observations))
+        return found
+
+
+def acting_parameters(policy: Any) -> list[Tensor]:
+    """Parameters of the part of a policy that acts, in the order of :class:`ActingPolicy`."""
+    modules = (policy.mlp_extractor.policy_net, policy.action_net)
+    return [policy.log_temperature, *(p for module in modules for p in module.parameters())]
+
+
 class Imitation(PPO):
     """Imitates a teacher.
 
@@ -105,7 +130,7 @@ class Imitation(PPO):
         self._average: RankerNetwork | None = None
         self._compiled: Ranker | None = None
         self._ranker_optimiser: torch.optim.Optimizer | None = None
-        self._policy_average = copy.deepcopy(self.policy)
+        self._policy_average = ActingPolicy(self.policy)
         self._descents = 0
 
     # -- collecting
@@ -143,10 +168,8 @@ class Imitation(PPO):
         return env
 
     def _protos(self, observations: Array) -> Array:
-        policy: Any = self._policy_average
         with torch.no_grad():
-            latent = policy.mlp_extractor.forward_actor(torch.from_numpy(observations))
-            found: Array = policy.action_net(latent).numpy()
+            found: Array = self._policy_average(torch.from_numpy(observations)).numpy()
         return found
 
     def _begin(self, index: int) -> None:
@@ -269,7 +292,7 @@ class Imitation(PPO):
             latent = policy.mlp_extractor.forward_actor(batch.observations)
             logits = policy._log_probabilities(policy.action_net(latent), batch)
             losses.append(self._descend(optimiser, policy, _right_loss(logits, right)))
-            self._blend(self._policy_average, policy)
+            self._blend(self._policy_average, acting_parameters(policy))
         return losses
 
     def _fit_ranker(self, found: Demonstrations, rate: float) -> list[float]:
@@ -292,7 +315,7 @@ class Imitation(PPO):
             logits = self._ranker(candidates[at], near, mask[at]).log_softmax(-1)
             loss = _right_loss(logits, right[at])
             losses.append(self._descend(self._ranker_optimiser, self._ranker, loss))
-            self._blend(self._average, self._ranker)
+            self._blend(self._average, list(self._ranker.parameters()))
         assert self._average is not None
         self._compiled = Ranker(self._average.arrays())
         return losses
@@ -313,12 +336,12 @@ class Imitation(PPO):
         optimiser.step()
         return float(loss.detach())
 
-    def _blend(self, average: Any, module: Any) -> None:
+    def _blend(self, average: Any, parameters: list[Tensor]) -> None:
         """Bring an average of the weights up to date."""
         self._descents += 1
         keep = min(_AVERAGE, (1 + self._descents) / (10 + self._descents))
         with torch.no_grad():
-            for old, new in zip(average.parameters(), module.parameters(), strict=True):
+            for old, new in zip(average.parameters(), parameters, strict=True):
                 old.lerp_(new, 1.0 - keep)
 
     # -- checkpoints
@@ -357,7 +380,7 @@ class Imitation(PPO):
 
     # -- what decides
 
-    def deciding_policy(self) -> Any:
+    def deciding_policy(self) -> ActingPolicy:
         """The averaged policy."""
         return self._policy_average
 

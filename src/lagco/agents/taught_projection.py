@@ -85,7 +85,7 @@ class TaughtProjectionMethod(SoftProjectionMethod):
         """See :class:`~lagco.agents.method.Method`; the averages of the last updates."""
         assert isinstance(model, Imitation)
         policy = model.deciding_policy()
-        found = layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
+        found = layer_arrays("policy", policy.policy_net, policy.action_net)
         found["log_temperature"] = policy.log_temperature.detach().numpy()
         return found | model.ranker_arrays()
 
