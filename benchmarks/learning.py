@@ -24,8 +24,9 @@ import numpy as np
 
 import lagco
 from lagco.agents.config import METHODS
-from lagco.evaluation import Evaluation, solver_evaluation
+from lagco.evaluation import solver_evaluation
 from lagco.files import readable_json, write_atomically
+from lagco.results.evaluation import Evaluation
 
 PROBLEMS = ("tsp", "min-vertex", "max-cut")
 STEPS, SEEDS = 100_000, (42, 100)

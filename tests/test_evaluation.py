@@ -9,7 +9,7 @@ import lagco
 from lagco import UnknownName, UsageError
 from lagco.evaluation import episode_seeds, evaluate, solver_evaluation
 from lagco.generation import generate_instance
-from lagco.statistics import bootstrap_interval, interquartile_mean
+from lagco.results.statistics import bootstrap_interval, interquartile_mean
 
 
 @pytest.fixture(scope="module")
