@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import math
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -50,9 +51,9 @@ def encoder_of(
 
 
 def measure(evaluation: Evaluation) -> dict[str, Any]:
-    """The figures of a table row."""
-    summary = evaluation.summary()
-    return {key: entry and entry.iqm for key, entry in summary.items()}
+    """The figures of a table row; an infinite gap, of instances not solved, has none."""
+    found = {key: entry and entry.iqm for key, entry in evaluation.summary().items()}
+    return {key: None if value == math.inf else value for key, value in found.items()}
 
 
 def run(

@@ -179,5 +179,5 @@ def _number(value: float | None, key: str = "objective") -> str:
     if value is None or math.isinf(value):
         return "-" if value is None else "inf"
     if key.startswith("gap"):
-        return f"{value:.2f}"
+        return f"{round(value, 2) + 0.0:.2f}"  # no minus before a zero
     return f"{value:.6g}" if key == "objective" else f"{value:.3f}"
