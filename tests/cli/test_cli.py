@@ -44,6 +44,25 @@ def test_evaluate(data):
     results = json.loads(lagco("evaluate", "--policy", "greedy", "--data", data, "--json").stdout)
     assert [result["policy"] for result in results] == ["greedy", "solver"]
     assert len(results[0]["instances"][0]["episodes"]) == 5
+    assert {"summary", "seen", "unseen", "train_test_gap", "refused"} <= results[0].keys()
+
+
+def test_evaluate_shows_every_instance_on_request(data):
+    table = lagco("evaluate", "--data", data, "--episodes", 1, "--per-instance").stdout
+    assert table.count("max-cut-42-0003") == 3  # random, greedy, solver
+    assert table.count("4/4") == 3
+
+
+def test_policies_play_the_problem_of_the_agent_beside_them():
+    from pathlib import Path
+
+    from lagco.agents.shipped import FOLDER
+
+    ring = Path(__file__).resolve().parents[1] / "data" / "ring.rud"
+    bundle = Path(FOLDER) / "min-vertex"
+    result = lagco("evaluate", bundle, "--data", ring, "--episodes", 1, "--json")
+    assert result.returncode == 0, result.stderr
+    assert {found["problem"] for found in json.loads(result.stdout)} == {"min-vertex"}
 
 
 def test_what_has_no_reference_is_shown_by_its_objective(tmp_path):

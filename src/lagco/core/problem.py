@@ -20,6 +20,7 @@ from lagco.core.graph import GraphView
 from lagco.core.spec import Attribute
 from lagco.errors import InstanceError, ResetNeeded, UsageError, suggest
 from lagco.instances import Instance, References, read_instance
+from lagco.results.measures import gap, improvement
 
 FEATURE_SETS = ("full", "paper")
 STARTS = ("worst", "current", "default")
@@ -228,11 +229,20 @@ class Problem(ContinuousEnv):
         best = reference_value(self.instance.references, reference)
         if best is None:
             return None
-        worse = -self._improvement(objective, best)
-        return float(100.0 * worse / abs(best)) if best else (0.0 if worse == 0 else None)
+        return gap(objective, best, maximise=self.maximise)
+
+    def scores(self, reference: str = "sweeps") -> tuple[float | None, float | None]:
+        """Scores of the present and of the best state of the episode; no solution scores 0."""
+        value, best = self.score(self._value, reference), self._best_objective
+        if value is None:
+            return None, None
+        return (
+            value if self.is_feasible() else 0.0,
+            0.0 if best is None else self.score(best, reference),
+        )
 
     def _improvement(self, objective: float, over: float) -> float:
-        return objective - over if self.maximise else over - objective
+        return improvement(objective, over, maximise=self.maximise)
 
     def _unit(self) -> float:
         """What rewards are divided by where there is no reference: the start value, unless 0."""
@@ -324,14 +334,11 @@ class Problem(ContinuousEnv):
             self._note_best()
         value = self.score(self._value)
         feasible = self.is_feasible()
-        best = self._best_objective
-        none_or_zero = None if value is None else 0.0
         info["objective"] = self._value
-        info["objective_best"] = best
+        info["objective_best"] = self._best_objective
         info["reason"] = reason
         info["feasible"] = feasible
-        info["score"] = value if feasible else none_or_zero
-        info["score_best"] = none_or_zero if best is None else self.score(best)
+        info["score"], info["score_best"] = self.scores()
         if feasible or value is None or not (self.rewards and self.reward_is_score):
             return 0.0
         return -value  # rewards add up to the completed state's score; an unfinished one gets 0

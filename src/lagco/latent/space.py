@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from lagco.arrays import Array
 from lagco.core.declaration import Declaration, read_declaration
-from lagco.core.env import ContinuousEnv, draw_valid_action
+from lagco.core.env import ContinuousEnv
 from lagco.core.graph import GraphView
 from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum, Sum
 from lagco.core.spec import Component, Edge, Node, Object, Path, SubGraph
@@ -37,6 +38,8 @@ from lagco.latent.observation import ObservationMap, pooling_codes
 from lagco.latent.paths import PathReader
 from lagco.latent.scale import MARGIN, ActionScale, Moments
 from lagco.latent.shape import ActionShape
+from lagco.policies import RandomPolicy
+from lagco.rollout import walk
 from lagco.search import Metric, Neighbours
 
 EnvSource: TypeAlias = "ContinuousEnv | Callable[[], ContinuousEnv]"
@@ -303,21 +306,15 @@ def _visit(sources: Sequence[EnvSource], states: int, seed: int) -> Any:
     for number, source in enumerate(sources):
         env = source if isinstance(source, ContinuousEnv) else source()
         rng = np.random.default_rng([seed, number, 5])
-        env.reset(seed=int(rng.integers(2**31)))
         length = getattr(env, "episode_length", 50)
         chances = min(1.0, each / max(1, length))
         yielded = 0
-        for _ in range(20 * each):
+        for _ in islice(walk(env, RandomPolicy(), rng), 20 * each):
             if yielded == 0 or rng.random() < chances:
                 yield env, number
                 yielded += 1
                 if yielded == each:
                     break
-            action = draw_valid_action(env, rng)
-            if action is not None:
-                *_, terminated, truncated, _ = env.step(action)
-            if action is None or terminated or truncated:
-                env.reset(seed=int(rng.integers(2**31)))
 
 
 def _survey(

@@ -13,7 +13,7 @@ import numpy as np
 
 from lagco.errors import LagcoError
 from lagco.report.palette import methods_in_order, problems_in_order, strategies_in_order
-from lagco.statistics import interquartile_mean
+from lagco.results.statistics import interquartile_mean
 from lagco.study import Ledger, Record, generalization_table
 from lagco.study.scores import selected
 from lagco.study.tables import setting_of
