@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 from numba import njit
@@ -14,6 +15,9 @@ from lagco.errors import LagcoError
 
 SLOPE = np.float32(0.01)
 
+#: weight and bias (out,) per linear layer
+Layers: TypeAlias = "Sequence[tuple[Array, Array]]"
+
 
 class Perceptron:
     """Linear layers with LeakyReLU between them.
@@ -22,7 +26,7 @@ class Perceptron:
         layers: (weight (out, in), bias (out,)) per layer.
     """
 
-    def __init__(self, layers: list[tuple[Array, Array]]) -> None:
+    def __init__(self, layers: Layers) -> None:
         self._layers = [
             (np.ascontiguousarray(weight.T, dtype=np.float32), bias.astype(np.float32))
             for weight, bias in layers
@@ -35,19 +39,25 @@ class Perceptron:
         if inputs.ndim == 1:
             single: Array = forward(inputs, self._weights, self._biases, SLOPE)
             return single
-        *hidden, last = self._layers
-        x = inputs
-        for weight, bias in hidden:
-            x = x @ weight
-            x += bias
-            np.maximum(x, SLOPE * x, out=x)
-        found: Array = x @ last[0] + last[1]
-        return found
+        return pass_layers(inputs, self._layers)
 
     @property
     def inputs(self) -> int:
         """Width of the inputs."""
         return int(self._layers[0][0].shape[0])
+
+
+def pass_layers(inputs: Array, layers: Layers) -> Array:
+    """Outputs (k, out) of linear layers, weights (in, out), with LeakyReLU between them."""
+    *hidden, last = layers
+    x = inputs
+    for weight, bias in hidden:
+        x = x @ weight
+        x += bias
+        np.maximum(x, SLOPE * x, out=x)
+    found: Array = x @ last[0]
+    found += last[1]
+    return found
 
 
 @njit(cache=True, fastmath={"contract"})
@@ -71,7 +81,15 @@ def forward(x, weights, biases, slope):  # type: ignore[no-untyped-def]
 
 
 def perceptron(weights: Mapping[str, Array], prefix: str) -> Perceptron:
-    """The network stored as ``prefix.0.weight``, ``prefix.0.bias``, ``prefix.1.weight``, …"""
+    """The network stored under a prefix, see :func:`stored_layers`."""
+    return Perceptron(stored_layers(weights, prefix))
+
+
+def stored_layers(weights: Mapping[str, Array], prefix: str) -> Layers:
+    """Layers stored as ``prefix.0.weight`` (out, in), ``prefix.0.bias``, ``prefix.1.weight``, …
+
+    The arrays are those given, where they are float32: what changes them changes the layers.
+    """
     layers: list[tuple[Array, Array]] = []
     while f"{prefix}.{len(layers)}.weight" in weights:
         at = f"{prefix}.{len(layers)}"
@@ -83,10 +101,20 @@ def perceptron(weights: Mapping[str, Array], prefix: str) -> Perceptron:
                 f"layer {at} takes {weight.shape[1]} inputs, the one before gives "
                 f"{layers[-1][0].shape[0]}"
             )
-        layers.append((weight, bias))
+        layers.append((weight.astype(np.float32, copy=False), bias.astype(np.float32, copy=False)))
     if not layers:
         raise LagcoError(f"there is no network {prefix!r} among the weights")
-    return Perceptron(layers)
+    return layers
+
+
+def linear_layers(inputs: int, hidden: Sequence[int], activation: Callable[[], Any]) -> list[Any]:
+    """Torch modules of a network with a single output: linear layers, activations in between."""
+    from torch import nn
+
+    modules: list[Any] = []
+    for narrow, wide in pairwise([inputs, *hidden]):
+        modules += [nn.Linear(narrow, wide), activation()]
+    return [*modules, nn.Linear([inputs, *hidden][-1], 1)]
 
 
 def layer_arrays(prefix: str, *modules: Any) -> dict[str, Array]:

@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 from stable_baselines3.common.buffers import BaseBuffer
 
-from lagco.agents.q_network import ActionTables
+from lagco.agents.action_tables import ActionTables
 from lagco.arrays import Array
 
 GOES_ON, TERMINATED, TRUNCATED = range(3)

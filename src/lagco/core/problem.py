@@ -165,6 +165,10 @@ class Problem(ContinuousEnv):
         """Further entries for ``info`` at every step."""
         return {}
 
+    def steps_left(self, view: GraphView) -> float:
+        """Share of the episode's steps that are left, as a function to observe."""
+        return 1.0 - self._steps / self.episode_length
+
     def is_complete(self) -> bool:
         """Whether the episode is over because the solution is."""
         return False
@@ -467,6 +471,22 @@ def named_start(start: Any) -> str:
     if isinstance(start, str) and start in STARTS:
         return start
     raise UsageError(suggest("start", start, STARTS))
+
+
+def configured_start(instance: Instance, start: Any, current: str) -> Any:
+    """The configuration that a start stands for; None for the problem's default.
+
+    Args:
+        instance: brings the sweeps' worst configuration, and the one in its array `current`.
+        start: a name, or a configuration, which is given back.
+        current: name of that array.
+    """
+    if not isinstance(start, str):
+        return start
+    if named_start(start) == "worst":
+        sweeps = instance.references.sweeps
+        return None if sweeps is None else sweeps.worst_solution
+    return instance.arrays.get(current) if start == "current" else None
 
 
 def reference_value(references: References, reference: str) -> float | None:

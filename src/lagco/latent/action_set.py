@@ -22,7 +22,7 @@ from lagco.latent.kernels import (
     write_summary,
 )
 from lagco.latent.layout import ActionLayout, PathPart
-from lagco.latent.observation import pooling_codes
+from lagco.latent.observation import summary_codes
 from lagco.latent.scale import Moments
 from lagco.latent.shape import ActionShape
 from lagco.latent.validity import LateValidity, RowValidity
@@ -281,10 +281,10 @@ class ActionSet:
         """Poolings over the vectors of all declared actions: (len(poolings) · d,).
 
         Args:
-            poolings: these, or their codes from :func:`pooling_codes`.
+            poolings: these, or their codes from :func:`summary_codes`.
             out: where to write them.
         """
-        codes = poolings if isinstance(poolings, np.ndarray) else pooling_codes(poolings)
+        codes = poolings if isinstance(poolings, np.ndarray) else summary_codes(poolings)
         found, size = self._pooled()
         if self._layout.projection is not None:
             found = self._project(found, self._layout.projection)

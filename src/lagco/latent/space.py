@@ -34,7 +34,7 @@ from lagco.latent.components import (
 )
 from lagco.latent.kernels import standardise
 from lagco.latent.layout import ActionLayout, PathPart
-from lagco.latent.observation import ObservationMap, pooling_codes
+from lagco.latent.observation import ObservationMap, summary_codes
 from lagco.latent.paths import PathReader
 from lagco.latent.scale import MARGIN, ActionScale, Moments
 from lagco.latent.shape import ActionShape
@@ -79,6 +79,9 @@ class LatentSpace:
     observation_mean: Array | None = None
     observation_factor: Array | None = None
 
+    def __post_init__(self) -> None:
+        summary_codes(self.summary)  # or an error that names the pooling
+
     @classmethod
     def fit(
         cls,
@@ -99,11 +102,12 @@ class LatentSpace:
             seed: of the random actions.
             reduce: dimension to which whole action vectors are reduced by principal components;
                 None keeps them as they are.
-            summary: poolings of the action set in the observation; by default the four of the
-                environment's feature set.
+            summary: poolings of the action set in the observation, of Mean, Max, Min, Sum and
+                RootSum; by default the four of the environment's feature set.
         """
         if not sources:
             raise UsageError("a latent space needs at least one training environment")
+        summary_codes(summary or ())
         objects, positions = _survey(sources, states, seed)
         space = cls(encoder, _identity(), objects, positions)
         moments: Moments | None = None
@@ -195,7 +199,7 @@ class LatentView:
         )
         reach = scale.width if fitted else start
         self.observation_width = self._observe.width + len(space.summary) * reach
-        self._summary = pooling_codes(space.summary)
+        self._summary = summary_codes(space.summary)
         self._shape: ActionShape | None = None
         self._actions: ActionSet | None = None
         self._state: State | None = None

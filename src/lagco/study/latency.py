@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lagco.agents.action_tables import MOST_ACTIONS
 from lagco.agents.bench import time_decisions
-from lagco.agents.q_network import MOST_ACTIONS
 from lagco.errors import require_extra
 from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentView

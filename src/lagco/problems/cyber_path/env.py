@@ -162,6 +162,10 @@ class CyberPath(Problem):
         attributes = observed_attributes(self.features)
         return [(name, attribute, columns[name]) for name, attribute in attributes.items()]
 
+    def padded_attributes(self) -> list[str] | None:
+        """All with `full` features; with `paper` ones those of hosts, but not the attacks."""
+        return None if self.features == "full" else list(observed_attributes(self.features))
+
     def get_graphs(self) -> dict[str, GraphView]:
         """The view ``attack_G``."""
         return {VIEW: self._graph.view}

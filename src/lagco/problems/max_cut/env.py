@@ -85,8 +85,8 @@ class MaxCut(Problem):
         self._mean_degree = float(np.abs(self._slot_weights).sum() / n) or 1.0
         kept = heaviest_edges(first, edge_ids, self._slot_weights, len(weights), HEAVIEST)
         full = self.features == "full"
-        unit = float(np.abs(weights).max(initial=0.0)) or 1.0
-        shown = (weights[kept] / (unit if full else 1.0)).astype(np.float32)
+        self._unit_weight = (float(np.abs(weights).max(initial=0.0)) or 1.0) if full else 1.0
+        shown = (weights[kept] / self._unit_weight).astype(np.float32)
         binary = Attribute(type="binary")
         nodes: dict[str, Any] = {"side": self._side}
         self._node_attributes = {"side": binary}
@@ -104,14 +104,18 @@ class MaxCut(Problem):
                 **self._observation_type,
                 "side 0": Graph(poolings=[Mean], spec={"side": 0}),
                 "side 1": Graph(poolings=[Mean], spec={"side": 1}),
-                "steps_left": Function(self._steps_left),
+                "steps_left": Function(self.steps_left),
             }
             self._action_type = {"node": Node(attributes=["gain"])}
         self._view = GraphView(n, edges[:, kept], nodes=nodes, edge_attributes={"weight": shown})
         self.action_space = gym.spaces.Discrete(n)
 
-    def _steps_left(self, view: GraphView) -> float:
-        return 1.0 - self._steps / self.episode_length
+    def pair_attributes(self) -> dict[str, Array]:
+        """All weights, 0 where there is no edge: (n, n)."""
+        n, (u, v) = self.instance.size, self._edges
+        matrix = np.zeros((n, n))
+        matrix[u, v] = matrix[v, u] = self._weights / self._unit_weight
+        return {"weight": matrix}
 
     def get_graphs(self) -> dict[str, GraphView]:
         """The view ``graph``."""

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.hops import hop_distances
 from lagco.errors import InstanceError
 from lagco.instances import Instance
-from lagco.problems.networks.kernels import hop_distances
 
 
 class Network(NamedTuple):

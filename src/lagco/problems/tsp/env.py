@@ -19,6 +19,7 @@ from lagco.instances import Instance, References
 from lagco.problems.features import graph_observation
 from lagco.problems.tsp.distances import (
     distance,
+    distance_matrix,
     distance_row,
     edge_lengths,
     follows_coordinates,
@@ -146,6 +147,11 @@ class TSP(Problem):
             )
         self._declare()
         self.action_space = gym.spaces.Discrete(n)
+
+    def pair_attributes(self) -> dict[str, Array]:
+        """All distances: (n, n)."""
+        lengths = distance_matrix(*self._metric)
+        return {"distance": self._relative(lengths) if self.features == "full" else lengths}
 
     def _relative(self, lengths: Array) -> Array:
         found: Array = np.log1p(lengths / self._spacing).astype(np.float32)
