@@ -25,7 +25,7 @@ import numpy as np
 import lagco
 from lagco.agents.config import METHODS
 from lagco.evaluation import Evaluation, solver_evaluation
-from lagco.files import readable_json, write_atomically
+from lagco.store import readable_json, write_atomically
 
 PROBLEMS = ("tsp", "min-vertex", "max-cut")
 STEPS, SEEDS = 100_000, (42, 100)
@@ -88,7 +88,7 @@ def run(
         "features": features,
         "seed": seed,
         "steps": steps,
-        "seconds": agent.description["training"]["seconds"],
+        "seconds": agent.description["measured"]["seconds"],
         **measure(lagco.evaluate(agent, test)),
     }
     if method in ("projection", "soft-projection"):

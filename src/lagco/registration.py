@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
+from typing import Any
 
 from gymnasium.envs.registration import register, registry
 
@@ -15,6 +17,11 @@ class ProblemEntry:
     env_id: str
     entry_point: str
     summary: str
+
+    def load(self) -> Any:
+        """The class, imported when it is asked for."""
+        module, _, name = self.entry_point.partition(":")
+        return getattr(importlib.import_module(module), name)
 
 
 ENTRIES = {

@@ -87,7 +87,7 @@ def edit(folder, **changes):
 
 def reweigh(folder, change):
     """Change the arrays and make the checksum fit."""
-    from lagco.files import sha256
+    from lagco.store import sha256
 
     arrays = load_file(folder / "agent.safetensors")
     change(arrays)

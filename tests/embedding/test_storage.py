@@ -15,7 +15,7 @@ from lagco.core.pooling import Sum
 from lagco.core.spec import Attribute
 from lagco.embedding import Encoder, EncoderConfig, EncoderFileError, pretrain_on
 from lagco.errors import UsageError
-from lagco.files import canonical_json, readable_json, sha256
+from lagco.store import canonical_json, readable_json, sha256
 from tests.embedding.environments import BRIEF, PROBLEMS, Growing, brief_encoder
 
 

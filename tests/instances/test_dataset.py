@@ -70,7 +70,7 @@ def test_other_manifests_are_refused(folder, changes, message):
 
 
 def test_a_path_out_of_the_folder_is_refused(folder):
-    from lagco.files import canonical_json, sha256
+    from lagco.store import canonical_json, sha256
 
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from lagco.agents.config import METHODS, train_config
-from lagco.files import canonical_json, sha256
+from lagco.store import canonical_json, sha256
 
 MEASURES = ("score", "score_best", "solver_score", "solver_score_best", "gap")
 QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)

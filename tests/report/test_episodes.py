@@ -58,7 +58,7 @@ def drawn(tmp_path_factory):
 
 
 def _rewrite(path, record, changes):
-    from lagco.files import canonical_json, sha256
+    from lagco.store import canonical_json, sha256
 
     record |= changes
     content = {k: v for k, v in record.items() if k not in ("measured", "sha256")}

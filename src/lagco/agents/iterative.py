@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from lagco.agents.config import TrainConfig
 from lagco.agents.discrete import without_summary
 from lagco.agents.method import Weights
-from lagco.agents.network import layer_arrays, policy_arguments
+from lagco.agents.network import check_width, layer_arrays, policy_arguments, take_network
 from lagco.agents.padding import PaddedActions
 from lagco.agents.projection import LatentVecEnv, vec_env_options
 from lagco.agents.q_network import MOST_ACTIONS, ActionTables, SplitQ, q_layers, read_actions
@@ -38,11 +38,19 @@ from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.scale import ActionScale
 from lagco.latent.space import LatentSpace, LatentView
+from lagco.store import Schema, Tensors
 
 #: epsilon at the end of exploration, and of an actor that explores
 EPSILON = 0.05
 #: steps before the first gradient step
 _WARM_UP = 100
+#: JSON schema of the facts of a trained agent
+FACTS: Schema = {
+    "type": "object",
+    "required": ["standardised"],
+    "additionalProperties": False,
+    "properties": {"standardised": {"type": "boolean"}},
+}
 
 
 def observed_space(space: LatentSpace, standardised: bool) -> LatentSpace:
@@ -279,6 +287,7 @@ class IterativeMethod:
 
     name = "iterative"
     latent = True
+    facts_schema: Schema = FACTS
 
     def env(
         self,
@@ -344,6 +353,13 @@ class IterativeMethod:
         assert isinstance(env, IterativeVecEnv)
         return {"standardised": env.standardised}
 
+    def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
+        """See :class:`~lagco.agents.method.Method`."""
+        assert space is not None
+        take_network(tensors, "q", outputs=1)
+        if tensors["q.0.weight"].shape[1] <= space.scale.width:
+            raise tensors.refused("Q takes no observation beside the action")
+
     def actor(
         self,
         env: ContinuousEnv,
@@ -364,13 +380,9 @@ class IterativeActor:
     def __init__(self, view: LatentView, weights: Weights) -> None:
         self.view = view
         layers = q_layers(weights)
-        self._q = SplitQ(layers, view.observation_width)
         expected = view.observation_width + view.space.scale.width
-        if layers[0][0].shape[1] != expected:
-            raise UsageError(
-                f"Q takes {layers[0][0].shape[1]} numbers, {type(view.env).__name__} has "
-                f"{expected} for observation and action; was it trained with other features?"
-            )
+        check_width("the network 'q' takes", layers[0][0].shape[1], expected)
+        self._q = SplitQ(layers, view.observation_width)
         self._observation = np.empty((1, view.observation_width), np.float32)
         self._fallback = PaddedActions(view.env, 0)
 

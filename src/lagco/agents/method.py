@@ -16,6 +16,7 @@ from lagco.core.problem import Problem
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentSpace
+from lagco.store import Schema, Tensors
 
 Weights: TypeAlias = Mapping[str, Array]
 
@@ -38,6 +39,8 @@ class Method(Protocol):
     name: str
     #: whether it sees problems through a latent space
     latent: bool
+    #: JSON schema of its facts
+    facts_schema: Schema
 
     def env(
         self,
@@ -60,6 +63,10 @@ class Method(Protocol):
 
     def facts(self, env: ProblemVecEnv) -> dict[str, Any]:
         """JSON values that deciding needs beside the weights (padding widths, …)."""
+        ...
+
+    def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
+        """Take from a file the arrays that decide; refuse those that do not fit what is known."""
         ...
 
     def actor(

@@ -10,7 +10,8 @@ from numba import njit
 
 from lagco.agents.config import TrainConfig
 from lagco.arrays import Array
-from lagco.errors import LagcoError
+from lagco.errors import LagcoError, UsageError
+from lagco.store import Tensors
 
 SLOPE = np.float32(0.01)
 
@@ -49,6 +50,11 @@ class Perceptron:
         """Width of the inputs."""
         return int(self._layers[0][0].shape[0])
 
+    @property
+    def outputs(self) -> int:
+        """Width of the outputs."""
+        return int(self._layers[-1][0].shape[1])
+
 
 @njit(cache=True, fastmath={"contract"})
 def forward(x, weights, biases, slope):  # type: ignore[no-untyped-def]
@@ -70,8 +76,8 @@ def forward(x, weights, biases, slope):  # type: ignore[no-untyped-def]
     return x
 
 
-def perceptron(weights: Mapping[str, Array], prefix: str) -> Perceptron:
-    """The network stored as ``prefix.0.weight``, ``prefix.0.bias``, ``prefix.1.weight``, …"""
+def layers_of(weights: Mapping[str, Array], prefix: str) -> list[tuple[Array, Array]]:
+    """The layers stored as ``prefix.0.weight``, ``prefix.0.bias``, ``prefix.1.weight``, …"""
     layers: list[tuple[Array, Array]] = []
     while f"{prefix}.{len(layers)}.weight" in weights:
         at = f"{prefix}.{len(layers)}"
@@ -86,7 +92,54 @@ def perceptron(weights: Mapping[str, Array], prefix: str) -> Perceptron:
         layers.append((weight, bias))
     if not layers:
         raise LagcoError(f"there is no network {prefix!r} among the weights")
-    return Perceptron(layers)
+    return layers
+
+
+def perceptron(
+    weights: Mapping[str, Array],
+    prefix: str,
+    inputs: int | None = None,
+    outputs: int | None = None,
+) -> Perceptron:
+    """The network of that prefix, as :func:`layers_of` finds it.
+
+    Compiled code trusts its widths, so whoever knows them says so.
+
+    Args:
+        weights: of an agent.
+        prefix: name of the network.
+        inputs: numbers that it will be given.
+        outputs: numbers that it must give.
+    """
+    network = Perceptron(layers_of(weights, prefix))
+    check_width(f"the network {prefix!r} takes", network.inputs, inputs)
+    check_width(f"the network {prefix!r} gives", network.outputs, outputs)
+    return network
+
+
+def check_width(what: str, seen: int, wanted: int | None) -> None:
+    """Refuse a network of another width than its surroundings need."""
+    if wanted not in (None, seen):
+        raise UsageError(
+            f"{what} {seen} numbers, here are {wanted}; was it trained with other features or for "
+            "another problem?"
+        )
+
+
+def take_network(
+    tensors: Tensors, prefix: str, inputs: int | None = None, outputs: int | None = None
+) -> None:
+    """Take the arrays of a network from a file; its widths are checked where they are known."""
+    try:
+        layers = layers_of(tensors, prefix)
+    except LagcoError as error:
+        raise tensors.refused(str(error)) from error
+    before = inputs
+    for number, (weight, _) in enumerate(layers):
+        width = outputs if number == len(layers) - 1 else None
+        tensors.take(f"{prefix}.{number}.weight", (width, before))
+        tensors.take(f"{prefix}.{number}.bias", weight.shape[:1])
+        before = weight.shape[0]
 
 
 def layer_arrays(prefix: str, *modules: Any) -> dict[str, Array]:

@@ -13,7 +13,13 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 
 from lagco.agents.config import TrainConfig
 from lagco.agents.method import Weights
-from lagco.agents.network import layer_arrays, perceptron, policy_arguments, ppo_arguments
+from lagco.agents.network import (
+    layer_arrays,
+    perceptron,
+    policy_arguments,
+    ppo_arguments,
+    take_network,
+)
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
@@ -22,6 +28,11 @@ from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentSpace
 from lagco.search import NoValidAction
+from lagco.store import Schema, Tensors
+
+#: JSON schema of the facts of a method that needs none
+NO_FACTS: Schema = {"type": "object", "additionalProperties": False}
+_LARGEST_EXPONENT = 50.0
 
 
 class LatentVecEnv(ProblemVecEnv):
@@ -91,6 +102,7 @@ class ProjectionMethod:
 
     name = "projection"
     latent = True
+    facts_schema: Schema = NO_FACTS
 
     def env(
         self,
@@ -120,6 +132,12 @@ class ProjectionMethod:
         """See :class:`~lagco.agents.method.Method`."""
         return {}
 
+    def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
+        """See :class:`~lagco.agents.method.Method`."""
+        assert space is not None
+        take_policy(tensors, space)
+        exponent(tensors, "log_std", (space.scale.width,))
+
     def actor(
         self,
         env: ContinuousEnv,
@@ -133,6 +151,19 @@ class ProjectionMethod:
         return ProjectionActor(env, weights, space, decoder or Decoder())
 
 
+def take_policy(tensors: Tensors, space: LatentSpace) -> None:
+    """Take a network from observations to points of the space, and a scorer if there is one."""
+    take_network(tensors, "policy", outputs=space.scale.width)
+    if "scorer.0.weight" in tensors:
+        take_network(tensors, "scorer", outputs=1)
+
+
+def exponent(tensors: Tensors, name: str, shape: tuple[int, ...]) -> None:
+    """Take logarithms of numbers that are neither 0 nor infinite."""
+    if np.abs(tensors.take(name, shape)).max() > _LARGEST_EXPONENT:
+        raise tensors.refused(f"tensor {name!r} exceeds {_LARGEST_EXPONENT:g}")
+
+
 class ProjectionActor:
     """Predicts a point in one pass and decodes it."""
 
@@ -140,7 +171,10 @@ class ProjectionActor:
         self, env: ContinuousEnv, weights: Weights, space: LatentSpace, decoder: Decoder
     ) -> None:
         self.view = space.view(env)
-        self.network = perceptron(weights, "policy")
+        seen, width = self.view.observation_width, space.scale.width
+        self.network = perceptron(weights, "policy", seen, width)
+        if "scorer.0.weight" in weights:
+            perceptron(weights, "scorer", seen + width, 1)
         self._deviation = np.exp(weights["log_std"])
         self._low, self._high = space.scale.low, space.scale.high
         self._decoder = decoder

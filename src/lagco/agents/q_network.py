@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from lagco.agents.network import SLOPE
+from lagco.agents.network import SLOPE, layers_of
 from lagco.arrays import Array
 from lagco.errors import LagcoError
 from lagco.latent.space import LatentView
@@ -267,17 +267,6 @@ def add_parts(observed, parts, index, owner, slope, out):  # type: ignore[no-unt
 
 
 def q_layers(weights: Mapping[str, Array]) -> list[tuple[Array, Array]]:
-    """The layers stored as ``q.0.weight``, ``q.0.bias``, …"""
-    layers: list[tuple[Array, Array]] = []
-    while f"q.{len(layers)}.weight" in weights:
-        at = f"q.{len(layers)}"
-        weight, bias = weights[f"{at}.weight"], weights.get(f"{at}.bias")
-        if bias is None or weight.ndim != 2 or bias.shape != weight.shape[:1]:
-            raise LagcoError(f"layer {at} has weights of shape {weight.shape} and no fitting bias")
-        if layers and weight.shape[1] != layers[-1][0].shape[0]:
-            raise LagcoError(
-                f"layer {at} takes {weight.shape[1]} inputs, the one before gives "
-                f"{layers[-1][0].shape[0]}"
-            )
-        layers.append((weight.astype(np.float32), bias.astype(np.float32)))
-    return layers
+    """The layers of the network ``q``."""
+    found = layers_of(weights, "q")
+    return [(weight.astype(np.float32), bias.astype(np.float32)) for weight, bias in found]

@@ -26,7 +26,14 @@ from torch import Tensor, nn
 from lagco.agents.config import TrainConfig
 from lagco.agents.method import Weights
 from lagco.agents.network import layer_arrays, policy_arguments, ppo_arguments
-from lagco.agents.projection import LatentVecEnv, ProjectionActor, ProjectionMethod, vec_env_options
+from lagco.agents.projection import (
+    LatentVecEnv,
+    ProjectionActor,
+    ProjectionMethod,
+    exponent,
+    take_policy,
+    vec_env_options,
+)
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
@@ -35,6 +42,7 @@ from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentSpace, LatentView
 from lagco.search import Neighbours, NoValidAction, ProductSpace
+from lagco.store import Tensors
 
 #: so many candidates at most
 CANDIDATES = 256
@@ -297,6 +305,12 @@ class SoftProjectionMethod(ProjectionMethod):
         policy: Any = model.policy
         found = layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
         return found | {"log_temperature": policy.log_temperature.detach().numpy()}
+
+    def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
+        """See :class:`~lagco.agents.method.Method`."""
+        assert space is not None
+        take_policy(tensors, space)
+        exponent(tensors, "log_temperature", (1,))
 
     def actor(
         self,
