@@ -20,7 +20,7 @@ from lagco import LagcoError, UsageError
 from lagco.agents.bench import bench_latency
 from lagco.agents.config import METHODS, train_config
 from lagco.agents.network import _falling
-from lagco.agents.training import chosen_instances, train
+from lagco.agents.training import RUN_KIND, chosen_instances, train
 from lagco.agents.vector_env import InstanceDeck
 from lagco.embedding.encoder import Encoder
 from lagco.generation import generate_instance
@@ -285,7 +285,7 @@ def test_wrong_values_are_named(wrong, message):
 
 
 def test_a_run_that_never_began_leaves_its_folder_free(tmp_path):
-    (tmp_path / "run.json").write_text('{"identity": "of another run"}')
+    RUN_KIND.write(tmp_path, {"identity": "0" * 64, "config": {}})
     train("tsp", instances(), tmp_path, encoder=brief_encoder("tsp"), **SETTINGS | {"steps": 256})
     assert (tmp_path / "agent.json").exists()
 

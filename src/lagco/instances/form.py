@@ -106,7 +106,8 @@ def _check_array(owner: str, array: Array, form: ArrayForm, lengths: dict[str, i
             wanted = lengths.setdefault(wanted, length)
         fits = fits and wanted in (None, length)
     if not fits:
-        known: dict[object, object] = {None: "any", **lengths}
+        known: dict[int | str | None, int | str] = {None: "any"}
+        known.update(lengths)
         spelled = ", ".join(str(known.get(part, part)) for part in form.shape)
         raise InstanceError(f"{owner} has shape {array.shape}, expected ({spelled})")
     if not array.size:
