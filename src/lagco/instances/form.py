@@ -118,7 +118,7 @@ def _check_array(owner: str, array: Array, form: ArrayForm, lengths: dict[str, i
         return
     low, high = array.min(), array.max()
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise InstanceError(f"{owner} has a value that is no number")
+        raise InstanceError(f"{owner} has a value that is no finite number")
     if max(-float(low), float(high)) > MAX_NUMBER:
         raise InstanceError(f"{owner} holds {low} to {high}, numbers reach {MAX_NUMBER:g}")
     if form.low is not None and low < form.low:

@@ -207,7 +207,10 @@ class Kind:
         head = {k: v for k, v in description.items() if k not in ("measured", "sha256")}
         checksum, measured = description.get("sha256"), description.get("measured", {})
         if checksum != _digest(head, parts):
-            raise self.error(f"{path}: damaged, it does not match its checksum; {self.remedy}")
+            both = "" if tensors is None or tensors.path == path else f", with {tensors.path.name},"
+            raise self.error(
+                f"{path}: damaged, it{both} does not match its checksum; {self.remedy}"
+            )
         content = {name: value for name, value in head.items() if name not in _OWN}
         try:
             check(content, self._object)

@@ -48,7 +48,8 @@ def parse_npy(content: bytes) -> Array:
         raise ValueError("its header is none that lagco writes")
     order, kind, digits = (found[i].decode() for i in (1, 2, 3))
     size = int(digits)
-    if size not in _SIZES.get(kind, (size,)) or (order == "|") != (kind == "S" or size == 1):
+    bytewise = kind == "S" or (kind != "U" and size == 1)
+    if size not in _SIZES.get(kind, (size,)) or (order == "|") != bytewise:
         raise ValueError(f"its type {order}{kind}{size} is none that lagco writes")
     shape = tuple(int(part) for part in re.findall(rb"[0-9]+", found[4] or b""))
     width = 4 * size if kind == "U" else size

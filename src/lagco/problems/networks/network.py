@@ -13,6 +13,8 @@ from lagco.problems.networks.kernels import hop_distances
 
 #: distances between all pairs are kept, so a network is no larger
 MOST_NODES = 5000
+#: of a capacity or a volume, so that what is divided by it stays finite
+SMALLEST_AMOUNT = 1e-12
 NODES: dict[str, Any] = {"type": "integer", "minimum": 2, "maximum": MOST_NODES}
 ARRAYS = {
     "edges": ArrayForm("integer", (2, "links"), low=0, below="nodes"),
@@ -138,7 +140,7 @@ def _positive(instance: Instance, name: str, count: int) -> Array:
     where = f"instance {instance.name!r}: {name}"
     if values.shape != (count,):
         raise InstanceError(f"{where} has shape {values.shape}, expected ({count},)")
-    if not (np.isfinite(values).all() and (values > 0).all()):
+    if not (np.isfinite(values).all() and (values >= SMALLEST_AMOUNT).all()):
         raise InstanceError(f"{where} must be positive numbers, the smallest is {values.min()}")
     return values
 
