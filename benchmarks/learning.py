@@ -26,8 +26,8 @@ import numpy as np
 import lagco
 from lagco.agents.registry import METHODS
 from lagco.evaluation import solver_evaluation
-from lagco.files import readable_json, write_atomically
 from lagco.results.evaluation import Evaluation
+from lagco.store import readable_json, write_atomically
 
 PROBLEMS = ("tsp", "min-vertex", "max-cut")
 STEPS, SEEDS = 100_000, (42, 100)
@@ -90,7 +90,7 @@ def run(
         "features": features,
         "seed": seed,
         "steps": steps,
-        "seconds": agent.description["training"]["seconds"],
+        "seconds": agent.description["measured"]["seconds"],
         **measure(lagco.evaluate(agent, test)),
     }
     if method in ("projection", "soft-projection"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import math
 import os
 import time
@@ -17,11 +17,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from lagco.core.problem import Problem
 from lagco.errors import InstanceError, UsageError, suggest
-from lagco.files import readable_json, sha256, write_atomically
 from lagco.instances import DataSet, Entry, Instance, read_instance
-from lagco.instances.dataset import MANIFEST, TIMINGS
+from lagco.instances.dataset import MANIFEST, TIMES
 from lagco.instances.native import SUFFIX, instance_bytes
 from lagco.problems import problem_class
+from lagco.store import sha256, write_atomically
 
 REFERENCES = ("sweeps", "solver")
 
@@ -87,7 +87,7 @@ def generate(
             made[index] = entry, timings
             bar.advance(task)
     entries = [made[index][0] for index in range(n)]
-    _write_timings(folder / TIMINGS, {e.file: made[i][1] for i, e in enumerate(entries)})
+    _write_timings(folder, {e.file: made[i][1] for i, e in enumerate(entries)})
     return DataSet.write(folder, cls.name, entries, recipe | {"n": n})
 
 
@@ -155,14 +155,13 @@ def _make(
     return index, entry, timings
 
 
-def _write_timings(path: Path, timings: dict[str, dict[str, float]]) -> None:
+def _write_timings(folder: Path, timings: dict[str, dict[str, float]]) -> None:
     """Write what was measured; files that were there already keep what was measured then."""
-    try:
-        known = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        known = {}
+    known: dict[str, Any] = {}
+    with contextlib.suppress(InstanceError):
+        known = TIMES.read(folder).measured
     kept = {name: seconds or known.get(name, {}) for name, seconds in timings.items()}
-    write_atomically(path, readable_json(kept))
+    TIMES.write(folder, {}, measured=kept)
 
 
 def _finished(path: Path, recipe: dict[str, Any], index: int) -> Instance | None:

@@ -6,6 +6,7 @@ A problem adds its state, its objective and what an action does.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +20,7 @@ from lagco.core.env import ContinuousEnv
 from lagco.core.graph import GraphView
 from lagco.core.spec import Attribute
 from lagco.errors import InstanceError, ResetNeeded, UsageError, suggest
-from lagco.instances import Instance, References, read_instance
+from lagco.instances import Instance, InstanceForm, References, read_instance
 from lagco.results.measures import gap, improvement
 
 FEATURE_SETS = ("full", "paper")
@@ -69,6 +70,8 @@ class Problem(ContinuousEnv):
     preview_key: ClassVar[str] = "objective"
     #: size used by ``make`` when neither instance nor size is given
     default_size: ClassVar[int] = 20
+    #: what instances hold, checked whenever one is read or used
+    form: ClassVar[InstanceForm] = InstanceForm()
 
     instance: Instance
     _value: float  # objective of the present state
@@ -392,6 +395,11 @@ class Problem(ContinuousEnv):
 
     def _set_scale(self) -> None:
         self._start_objective = self._value = self.objective()
+        if not math.isfinite(self._value):
+            raise InstanceError(
+                f"instance {self.instance.name!r}: its start is worth {self._value}; are its "
+                "numbers too large or too small?"
+            )
         sweeps = self.instance.references.sweeps
         self._zero = None
         if sweeps is not None:
@@ -408,15 +416,21 @@ class Problem(ContinuousEnv):
             self._pending = (1.0 if flat else 0.0) + (self._value - self._zero) * self._scale
 
     def _use(self, instance: Instance | str | Path) -> None:
+        where = ""
         if not isinstance(instance, Instance):
+            where = f"{instance}: "
             instance = read_instance(instance, self.name)
         if instance.problem != self.name:
             raise InstanceError(
                 f"instance {instance.name!r} is for the problem {instance.problem!r}, "
                 f"{type(self).__name__} needs {self.name!r}"
             )
-        self.instance = instance
-        self._load(instance)
+        try:
+            self.form.check(instance)
+            self.instance = instance
+            self._load(instance)
+        except InstanceError as error:
+            raise InstanceError(f"{where}{error}") if where else error from None
         self._dynamic = self._dynamic_columns()
         self.observation_space = gym.spaces.Dict(
             {key: _space(attribute, column) for key, attribute, column in self._dynamic}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from lagco.policies import RandomPolicy
 from lagco.rollout import walk
 from lagco.search import Metric, Neighbours
 
+T = TypeVar("T")
 EnvSource: TypeAlias = "ContinuousEnv | Callable[[], ContinuousEnv]"
 
 #: poolings of the action set in the observation, per feature set
@@ -160,6 +161,7 @@ class LatentView:
     def __init__(self, space: LatentSpace, env: ContinuousEnv) -> None:
         self.space = space
         self.env = env
+        self.observation_width = 0
         self._bind()
 
     def _bind(self) -> None:
@@ -198,7 +200,16 @@ class LatentView:
             scale.projection,
         )
         reach = scale.width if fitted else start
-        self.observation_width = self._observe.width + len(space.summary) * reach
+        width = self._observe.width + len(space.summary) * reach
+        standard = (space.observation_mean, space.observation_factor)
+        known = {len(array) for array in standard if array is not None}
+        known |= {self.observation_width} if self.observation_width else set()
+        if known - {width}:
+            raise UsageError(
+                f"{type(env).__name__} shows observations of {width} numbers, the latent space was "
+                f"fitted to {max(known - {width})}; was it fitted to other declarations?"
+            )
+        self.observation_width = width
         self._summary = summary_codes(space.summary)
         self._shape: ActionShape | None = None
         self._actions: ActionSet | None = None
@@ -274,10 +285,10 @@ def _readers(
             if path is not None:
                 raise SpecError(f"{owner}: an action has one path at most")
             view = declared.action[component.ends].graph if component.ends else None
-            reader = PathReader(component, space.positions[name], p)
+            reader = PathReader(component, _known(space.positions, name, owner), p)
             path = PathPart(reader, name, component.ends, view or "")
         elif isinstance(component, Object):
-            vectors = space.objects[name]
+            vectors = _known(space.objects, name, owner)
             if component.reference is None:
                 readers[name] = OptionReader(component, vectors)
             else:
@@ -286,6 +297,12 @@ def _readers(
         else:
             raise SpecError(f"{owner}: {type(component).__name__} is not a kind of component")
     return readers, path
+
+
+def _known(fitted: Mapping[str, T], name: str, owner: str) -> T:
+    if name not in fitted:
+        raise UsageError(f"{owner}: the latent space was fitted without it; fit it again")
+    return fitted[name]
 
 
 def _differ(action: Any, other: Any) -> bool:

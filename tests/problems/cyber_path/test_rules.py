@@ -340,7 +340,7 @@ def test_wrong_hosts_are_named():
         CyberPath(rebuilt(vulns=np.array([[SCAN], [STOP]])))
     with pytest.raises(InstanceError, match="twice"):
         CyberPath(rebuilt(vulns=np.array([[SCAN, SCAN], [OWN, ""]])))
-    with pytest.raises(InstanceError, match="data must be 0 or 1"):
+    with pytest.raises(InstanceError, match="data holds 7, the largest allowed is 1"):
         CyberPath(rebuilt(data=np.array([0, 7])))
     with pytest.raises(InstanceError, match="data has shape"):
         CyberPath(rebuilt(data=np.array([0])))

@@ -13,11 +13,11 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.errors import suggest
-from lagco.files import readable_json
-from lagco.instances.formats.document import VERSION, Document, declares, parse_json
+from lagco.instances.formats.document import VERSION, Document, declares, json_value
 from lagco.instances.formats.format import Format, origin
 from lagco.instances.formats.source import Source, clean
 from lagco.instances.instance import Instance
+from lagco.store import readable_json
 
 if TYPE_CHECKING:
     from lagco.problems.cyber_path.catalogue import Catalogue
@@ -104,7 +104,7 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Hosts:
     """The hosts of a file."""
-    return Hosts(Document(source, parse_json(source), "hosts"))
+    return Hosts(Document(source, json_value(source), "hosts"))
 
 
 def write(instance: Instance) -> str:

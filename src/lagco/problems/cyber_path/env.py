@@ -13,7 +13,7 @@ from lagco.core.graph import GraphView
 from lagco.core.problem import Problem, named_start, reference_value
 from lagco.core.spec import Attribute
 from lagco.errors import UsageError
-from lagco.instances import Instance, References
+from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.cyber_path.attack_graph import AttackGraph
 from lagco.problems.cyber_path.declarations import (
     VIEW,
@@ -100,6 +100,16 @@ class CyberPath(Problem):
     """
 
     name = "cyber-path"
+    form = InstanceForm(
+        arrays={
+            "vulns": ArrayForm("text", ("size", None)),
+            "services": ArrayForm("text", ("size", None)),
+            "data": ArrayForm("integer", ("size",), low=0, below=2),
+            "names": ArrayForm("text", ("size",), optional=True),
+        },
+        params={"properties": {"start": {"type": ["integer", "null"], "minimum": 0}}},
+        solution=ArrayForm("integer", (None, 3), low=0),
+    )
     maximise = True
     episode_coefficient = 3
     reward_is_score = False
