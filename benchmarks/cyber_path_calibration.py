@@ -82,7 +82,7 @@ def networks(profile: str, size: int | None, seed: int, count: int) -> list[Inst
 
 
 def describe(instances: list[Instance]) -> dict[str, float]:
-    """Share of the hosts that can be owned, at least; ways in that are known and usable at first."""
+    """Least share of the hosts that can be owned; share that can be entered in the first step."""
     ownable, ways = [], []
     for instance in instances:
         reached = reachable_sizes(read_network(instance), lucky=False)

@@ -43,8 +43,9 @@ def generate(
 ) -> DataSet:
     """Generate a data set of `n` instances in the folder `out`.
 
-    Instance i depends on problem, seed, i, sizes and options alone: neither on `n`, nor on the number of
-    workers, nor on the order in which they work. A run that was interrupted goes on where it was.
+    Instance i depends on problem, seed, i, sizes and options alone: neither on `n`, nor on the
+    number of workers, nor on the order in which they work. A run that was interrupted goes on where
+    it was.
 
     Args:
         problem: name, ``module:Class`` or class.

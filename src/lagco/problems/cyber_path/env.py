@@ -88,10 +88,10 @@ class CyberPath(Problem):
     and over the known vulnerabilities ``outcomes`` (n, 10) and ``requirements`` (n, 3) as shares;
     `full` also ``local``, ``gain`` (n,), the best expected reward of a valid attack on the host
     over that of owning one, ``risk`` (n,), the chance that an attempt on it is detected, and
-    ``locked`` (n,), whether all known ways into it need more privilege than is held. The observation
-    of agents has in `full` a ``situation`` (6,): risk; hosts that reconnaissance may find, hosts
-    whose vulnerabilities are unknown, hosts that are locked (log1p each); share of the visible
-    hosts that is owned; share of the steps that is left.
+    ``locked`` (n,), whether all known ways into it need more privilege than is held. Agents observe
+    in `full` also a ``situation`` (6,): risk; hosts that reconnaissance may find, hosts whose
+    vulnerabilities are unknown, hosts that are locked (log1p each); share of the visible hosts that
+    is owned; share of the steps that is left.
     An attempt is detected, and fails, with chance p_detection + vigilance x traces, unless the
     target is evaded; traces do not raise that above 0.9. An attempt on a target that is not evaded
     leaves a trace; defence evasion, also when repeated, removes all of them.
@@ -124,8 +124,8 @@ class CyberPath(Problem):
         Args:
             rng: source of everything random.
             size: number of hosts.
-            profile: ``guarded``: one way into each host, most only for administrators, and a
-                network that watches; ``open``: several ways into most hosts, for every user.
+            profile: ``guarded``: one way into each host, half of them for administrators only, and
+                a network that watches; ``open``: several ways into most hosts, for every user.
         """
         return draw_network(rng, size, profile)
 

@@ -99,7 +99,7 @@ def open_slots(rng: np.random.Generator, n: int, count: int) -> Slots:
 
 
 def guarded_slots(rng: np.random.Generator, n: int, count: int) -> Slots:
-    """One way into each host, which for most only an administrator may use.
+    """One way into each host, which for half of them only an administrator may use.
 
     Every host has a vulnerability to explore the network with; a few let their user become
     administrator or remove traces. The rest brings no host.
