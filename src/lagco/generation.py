@@ -6,7 +6,7 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,15 @@ def generate(
     sizes: Sizes = None,
     references: str | Sequence[str] = REFERENCES,
     sweeps: int | None = None,
+    options: Mapping[str, Any] | None = None,
     workers: int | None = None,
     progress: bool = True,
 ) -> DataSet:
     """Generate a data set of `n` instances in the folder `out`.
 
-    Instance i depends on problem, seed, i and sizes alone: neither on `n`, nor on the number of
-    workers, nor on the order in which they work. A run that was interrupted goes on where it was.
+    Instance i depends on problem, seed, i, sizes and options alone: neither on `n`, nor on the
+    number of workers, nor on the order in which they work. A run that was interrupted goes on where
+    it was.
 
     Args:
         problem: name, ``module:Class`` or class.
@@ -54,6 +56,8 @@ def generate(
             (``"10-20"``); the paper's range by default.
         references: which to compute, among ``sweeps`` and ``solver``.
         sweeps: number of sweeps; the paper's by default.
+        options: of the problem's generator (keyword arguments of its ``draw``), for instance
+            ``{"profile": "open"}`` for `cyber-path`.
         workers: processes; one per core by default.
         progress: whether to show a progress bar.
     """
@@ -72,7 +76,9 @@ def generate(
         "sizes": _spelled(sizes),
         "references": list(wanted),
         "sweeps": sweeps,
+        "options": dict(options) if options else None,
     }
+    cls.check_options(options or {})
     _sizes_of(recipe["sizes"], seed, 0)
     _refuse_other(folder, recipe | {"n": n})
     folder.mkdir(parents=True, exist_ok=True)
@@ -99,10 +105,11 @@ def generate_instance(
     size: int | None = None,
     references: str | Sequence[str] = (),
     sweeps: int | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Instance:
     """One instance, with the references asked for."""
     cls = problem_class(problem)
-    instance = cls.generate(size, seed, index)
+    instance = cls.generate(size, seed, index, **(options or {}))
     return add_references(cls, instance, _checked_references(references), sweeps, seed, index)[0]
 
 
@@ -138,7 +145,7 @@ def _make(
     timings: dict[str, float] = {}
     if instance is None:
         size = _sizes_of(recipe["sizes"], recipe["seed"], index)
-        instance = cls.generate(size, recipe["seed"], index)
+        instance = cls.generate(size, recipe["seed"], index, **(recipe["options"] or {}))
         instance = replace(instance, origin={**instance.origin, **recipe})
         instance, timings = add_references(
             cls, instance, recipe["references"], recipe["sweeps"], recipe["seed"], index

@@ -76,6 +76,14 @@ def test_what_has_no_reference_is_shown_by_its_objective(tmp_path):
     assert table.count("max-cut-42") == 2
 
 
+def test_options_go_to_the_generator(tmp_path):
+    recipe = ("cyber-path", "-n", 1, "--sizes", 6, "--references", "none", "--json")
+    result = lagco("generate", *recipe, "--option", "profile=open", "--out", tmp_path / "open")
+    assert result.returncode == 0, result.stderr
+    described = json.loads(lagco("info", tmp_path / "open" / "0000.npz", "--json").stdout)
+    assert described["origin"]["options"] == {"profile": "open"}
+
+
 def test_a_data_set_may_grow_but_not_shrink(data):
     recipe = ("max-cut", "--sizes", "8-12", "--sweeps", 20, "--out", data)
     result = lagco("generate", *recipe, "-n", 2)
@@ -123,6 +131,11 @@ def test_check_passes_and_fails(tmp_path):
         (["generate", "tps", "--out", "x"], "unknown problem 'tps': did you mean 'tsp'"),
         (["generate", "nowhere:Thing", "--out", "x"], "cannot import the module 'nowhere'"),
         (["generate", "json:Thing", "--out", "x"], "the module 'json' has no 'Thing'"),
+        (["generate", "tsp", "--out", "x", "--option", "a"], "give a name and a value as a=…"),
+        (
+            ["generate", "tsp", "--out", "x", "--option", "a=1"],
+            "the generator of tsp has no options",
+        ),
         (["generate", "json:JSONDecoder", "--out", "x"], "not a lagco.Problem"),
         (["info", "nowhere"], "nowhere: no such file or folder"),
         (["bench", "decode", "--structures", "pears"], "unknown structure 'pears'"),

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -201,11 +202,20 @@ class Problem(ContinuousEnv):
         return getattr(cls, hook).__func__ is not getattr(Problem, hook).__func__
 
     @classmethod
-    def generate(cls, size: int | None = None, seed: int = 42, index: int = 0) -> Instance:
-        """Instance number `index` of `seed`: the same in every process and in every order."""
+    def generate(
+        cls, size: int | None = None, seed: int = 42, index: int = 0, **options: Any
+    ) -> Instance:
+        """Instance number `index` of `seed`: the same in every process and in every order.
+
+        `options` are keyword arguments of :meth:`draw`, where the problem defines any.
+        """
+        cls.check_options(options)
         sequence = np.random.SeedSequence([seed, index, *cls.name.encode()])
-        instance = cls.draw(np.random.default_rng(sequence), size)
-        origin = {"generator": cls.name, "seed": seed, "index": index}
+        draw: Callable[..., Instance] = cls.draw
+        instance = draw(np.random.default_rng(sequence), size, **options)
+        origin: dict[str, Any] = {"generator": cls.name, "seed": seed, "index": index}
+        if options:
+            origin["options"] = options
         return Instance(
             problem=instance.problem,
             name=instance.name or f"{cls.name}-{seed}-{index:04d}",
@@ -215,6 +225,18 @@ class Problem(ContinuousEnv):
             references=instance.references,
             origin=origin | dict(instance.origin),
         )
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        """Refuse options that :meth:`draw` does not take."""
+        known = [name for name in signature(cls.draw).parameters if name not in ("rng", "size")]
+        for name in options:
+            if name not in known:
+                raise UsageError(
+                    suggest("option", name, known)
+                    if known
+                    else f"option {name!r}: the generator of {cls.name} has no options"
+                )
 
     def score(self, objective: float, reference: str = "sweeps") -> float | None:
         """Score of an objective on the scale of a reference; None where that is missing.

@@ -233,6 +233,13 @@ def test_generated_instances_are_written_and_read_again(tmp_path, problem, names
             )
 
 
+def test_the_vigilance_of_a_network_is_kept(tmp_path):
+    drawn = generate_instance("cyber-path", size=6)
+    assert "vigilance" not in read(sample("office.json")).params
+    write(drawn, tmp_path / "x.json")
+    assert read(tmp_path / "x.json").params["vigilance"] == drawn.params["vigilance"] > 0
+
+
 def test_what_we_write_fits_the_schemas(tmp_path):
     for problem, schema in (("placement", "placement"), ("cyber-path", "hosts")):
         write(generate_instance(problem, size=6), tmp_path / "x.json")

@@ -60,6 +60,8 @@ class Hosts:
         data = np.array([host.get("data", False) for host in hosts], dtype=np.int8)
         chances = CHANCES | {"data_present": float(data.mean())} | content.get("chances", {})
         params: dict[str, Any] = {f"p_{name}": float(value) for name, value in chances.items()}
+        if "vigilance" in content:
+            params["vigilance"] = float(content["vigilance"])
         if "start" in content:
             params["start"] = document.look_up(index, content["start"], ("start",))
         return Instance(
@@ -113,6 +115,8 @@ def write(instance: Instance) -> str:
     names = host_names(instance)
     if "start" in instance.params:
         content["start"] = names[int(instance.params["start"])]
+    if "vigilance" in instance.params:
+        content["vigilance"] = float(instance.params["vigilance"])
     content["chances"] = {
         name: float(instance.params[f"p_{name}"]) for name in (*CHANCES, "data_present")
     }
