@@ -58,11 +58,13 @@ def test_the_last_of_what_differs_in_circumstances_counts(tmp_path):
     [
         (lambda text: text[: len(text) // 2], "not JSON"),
         (lambda text: text.replace("1.5", "1.75"), "does not match its checksum"),
-        (lambda text: text.replace('"version": 1', '"version": 2', 1), "record version 2"),
+        (lambda text: text.replace('"version":2', '"version":3', 1), "record version 3 is not"),
+        (lambda text: text.replace('"version":2', '"version":1', 1), "version 1.*remove the file"),
         (lambda text: text.replace("lagco-record", "other"), "not a record"),
         (lambda text: "[]", "not a record"),
         (lambda text: "[" * 100_000, "not JSON"),
-        (lambda text: json.dumps(json.loads(text) | {"measured": 3}), "not a valid record"),
+        (lambda text: json.dumps(json.loads(text) | {"measured": 3}), "measured: is 3"),
+        (lambda text: text.replace("1.5", "1e999"), "too large for a number"),
     ],
 )
 def test_damaged_records_are_named(tmp_path, change, message):

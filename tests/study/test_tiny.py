@@ -7,8 +7,8 @@ import pytest
 
 import lagco
 from lagco.agents.registry import METHODS, method_of
-from lagco.evaluation import MEASURES
-from lagco.statistics import interquartile_mean
+from lagco.results.measures import MEASURES
+from lagco.results.statistics import interquartile_mean
 from lagco.study import generalization_table, improvement_table, scaling, training_times
 from lagco.study.settings import sees_latent
 

@@ -25,10 +25,12 @@ from lagco.agents.config import TrainConfig, setting, with_default
 from lagco.agents.discrete import without_summary
 from lagco.agents.method import Look, Method, Weights
 from lagco.agents.network import (
+    check_width,
     layer_arrays,
     linear_layers,
     policy_arguments,
     stored_layers,
+    take_network,
 )
 from lagco.agents.padding import PaddedActions
 from lagco.agents.projection import LatentVecEnv, vec_env_options
@@ -43,11 +45,19 @@ from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.scale import ActionScale
 from lagco.latent.space import LatentSpace, LatentView
+from lagco.store import Schema, Tensors
 
 #: epsilon at the end of exploration, and of an actor that explores
 EPSILON = 0.05
 #: steps before the first gradient step
 _WARM_UP = 100
+#: JSON schema of the facts of a trained agent
+FACTS: Schema = {
+    "type": "object",
+    "required": ["standardised"],
+    "additionalProperties": False,
+    "properties": {"standardised": {"type": "boolean"}},
+}
 
 
 def observed_space(space: LatentSpace, standardised: bool) -> LatentSpace:
@@ -309,6 +319,7 @@ class IterativeMethod(Method):
     label = "iterative"
     look = Look("#009e73", "triangle-up")
     config = IterativeConfig
+    facts_schema: Schema = FACTS
 
     def env(
         self,
@@ -373,6 +384,13 @@ class IterativeMethod(Method):
         assert isinstance(env, IterativeVecEnv)
         return {"standardised": env.standardised}
 
+    def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
+        """See :class:`~lagco.agents.method.Method`."""
+        assert space is not None
+        take_network(tensors, "q", outputs=1)
+        if tensors["q.0.weight"].shape[1] <= space.scale.width:
+            raise tensors.refused("Q takes no observation beside the action")
+
     def actor(
         self,
         env: ContinuousEnv,
@@ -393,13 +411,9 @@ class IterativeActor:
     def __init__(self, view: LatentView, weights: Weights) -> None:
         self.view = view
         layers = stored_layers(weights, "q")
-        self._q = SplitQ(layers, view.observation_width)
         expected = view.observation_width + view.space.scale.width
-        if layers[0][0].shape[1] != expected:
-            raise UsageError(
-                f"Q takes {layers[0][0].shape[1]} numbers, {type(view.env).__name__} has "
-                f"{expected} for observation and action; was it trained with other features?"
-            )
+        check_width("the network 'q' takes", layers[0][0].shape[1], expected)
+        self._q = SplitQ(layers, view.observation_width)
         self._observation = np.empty((1, view.observation_width), np.float32)
         self._fallback = PaddedActions(view.env, 0)
 

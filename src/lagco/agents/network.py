@@ -11,7 +11,8 @@ from numba import njit
 
 from lagco.agents.config import PPOConfig, TrainConfig
 from lagco.arrays import Array
-from lagco.errors import LagcoError
+from lagco.errors import LagcoError, UsageError
+from lagco.store import Tensors
 
 SLOPE = np.float32(0.01)
 
@@ -45,6 +46,11 @@ class Perceptron:
     def inputs(self) -> int:
         """Width of the inputs."""
         return int(self._layers[0][0].shape[0])
+
+    @property
+    def outputs(self) -> int:
+        """Width of the outputs."""
+        return int(self._layers[-1][0].shape[1])
 
 
 def pass_layers(inputs: Array, layers: Layers) -> Array:
@@ -80,11 +86,6 @@ def forward(x, weights, biases, slope):  # type: ignore[no-untyped-def]
     return x
 
 
-def perceptron(weights: Mapping[str, Array], prefix: str) -> Perceptron:
-    """The network stored under a prefix, see :func:`stored_layers`."""
-    return Perceptron(stored_layers(weights, prefix))
-
-
 def stored_layers(weights: Mapping[str, Array], prefix: str) -> Layers:
     """Layers stored as ``prefix.0.weight`` (out, in), ``prefix.0.bias``, ``prefix.1.weight``, …
 
@@ -115,6 +116,53 @@ def linear_layers(inputs: int, hidden: Sequence[int], activation: Callable[[], A
     for narrow, wide in pairwise([inputs, *hidden]):
         modules += [nn.Linear(narrow, wide), activation()]
     return [*modules, nn.Linear([inputs, *hidden][-1], 1)]
+
+
+def perceptron(
+    weights: Mapping[str, Array],
+    prefix: str,
+    inputs: int | None = None,
+    outputs: int | None = None,
+) -> Perceptron:
+    """The network of that prefix, as :func:`stored_layers` finds it.
+
+    Compiled code trusts its widths, so whoever knows them says so.
+
+    Args:
+        weights: of an agent.
+        prefix: name of the network.
+        inputs: numbers that it will be given.
+        outputs: numbers that it must give.
+    """
+    network = Perceptron(stored_layers(weights, prefix))
+    check_width(f"the network {prefix!r} takes", network.inputs, inputs)
+    check_width(f"the network {prefix!r} gives", network.outputs, outputs)
+    return network
+
+
+def check_width(what: str, seen: int, wanted: int | None) -> None:
+    """Refuse a network of another width than its surroundings need."""
+    if wanted not in (None, seen):
+        raise UsageError(
+            f"{what} {seen} numbers, here are {wanted}; was it trained with other features or for "
+            "another problem?"
+        )
+
+
+def take_network(
+    tensors: Tensors, prefix: str, inputs: int | None = None, outputs: int | None = None
+) -> None:
+    """Take the arrays of a network from a file; its widths are checked where they are known."""
+    try:
+        layers = stored_layers(tensors, prefix)
+    except LagcoError as error:
+        raise tensors.refused(str(error)) from error
+    before = inputs
+    for number, (weight, _) in enumerate(layers):
+        width = outputs if number == len(layers) - 1 else None
+        tensors.take(f"{prefix}.{number}.weight", (width, before))
+        tensors.take(f"{prefix}.{number}.bias", weight.shape[:1])
+        before = weight.shape[0]
 
 
 def layer_arrays(prefix: str, *modules: Any) -> dict[str, Array]:

@@ -5,6 +5,7 @@ Both are made for the largest training instance. A larger one is refused by name
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -24,11 +25,32 @@ from lagco.embedding.features import SAME, TOUCHED, ViewFeatures
 from lagco.embedding.layout import TableLayout, ViewLayout, table_layout
 from lagco.errors import SpecError, TooLarge, UsageError, suggest
 from lagco.instances import Instance
+from lagco.store import Schema
 
 #: edge attributes are laid out over all pairs of nodes up to so many numbers, else edge by edge
 PAIRS = 5_000
 #: attributes wider than this are sentence embeddings, which the padding observation leaves out
 WIDEST = 64
+_COUNT: Schema = {"type": "integer", "minimum": 0, "maximum": 1 << 31}
+#: JSON schema of :meth:`Widths.facts`
+FACTS: Schema = {
+    "type": "object",
+    "required": ["actions", "views", "arrays"],
+    "additionalProperties": False,
+    "properties": {
+        "actions": {"type": "integer", "minimum": 1, "maximum": LISTING_CAP},
+        "views": {
+            "type": "object",
+            "additionalProperties": {
+                "type": "array",
+                "minItems": 2,
+                "maxItems": 2,
+                "items": _COUNT,
+            },
+        },
+        "arrays": {"type": "object", "additionalProperties": _COUNT},
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -82,9 +104,8 @@ class Widths:
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Widths:
         """The inverse of :meth:`facts`."""
-        views = {str(n): (int(v[0]), int(v[1])) for n, v in facts.get("views", {}).items()}
-        arrays = {str(n): int(rows) for n, rows in facts.get("arrays", {}).items()}
-        return cls(int(facts["actions"]), views, arrays)
+        views = {name: (nodes, edges) for name, (nodes, edges) in facts["views"].items()}
+        return cls(facts["actions"], views, facts["arrays"])
 
     def facts(self) -> dict[str, Any]:
         """As JSON values."""
@@ -178,14 +199,16 @@ class PaddingObservation:
     Args:
         env: the environment; its present instance must fit.
         widths: what is reserved.
+        wanted: numbers that an observation must have, where that is known.
 
     Attributes:
         width: numbers in an observation.
     """
 
-    def __init__(self, env: ContinuousEnv, widths: Widths) -> None:
+    def __init__(self, env: ContinuousEnv, widths: Widths, wanted: int | None = None) -> None:
         self._env = env
         self._widths = widths
+        self._wanted = wanted
         self._bind()
 
     def _bind(self) -> None:
@@ -231,6 +254,12 @@ class PaddingObservation:
             + sum(rows * columns for *_, rows, columns in arrays)
             + sum(part.size for part in functions)
         )
+        if self._wanted not in (None, self.width):
+            raise UsageError(
+                f"the policy takes {self._wanted} numbers, {type(env).__name__} shows "
+                f"{self.width}; was it trained with other features?"
+            )
+        self._wanted = self.width
         self._buffer = buffer = np.zeros(self.width, dtype=np.float32)
         start = 0
         for padded in self._views:
@@ -319,11 +348,11 @@ class _PaddedView:
         self._node_shape = sum(_columns(attribute) for attribute in nodes.values()), n
         rows = width + (2 if self._ends else 0)
         self._edge_shape = rows, self._edges if self._listed else count
-        self.width = int(np.prod(self._node_shape) + np.prod(self._edge_shape))
+        self.width = math.prod(self._node_shape) + math.prod(self._edge_shape)
 
     def use(self, buffer: Array) -> None:
         """Write to `buffer` (width,) from now on."""
-        split = int(np.prod(self._node_shape))
+        split = math.prod(self._node_shape)
         self._node_block = buffer[:split].reshape(self._node_shape)
         self._edge_block = buffer[split:].reshape(self._edge_shape)
         self._features.forget()

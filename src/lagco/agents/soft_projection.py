@@ -32,6 +32,8 @@ from lagco.agents.projection import (
     PointConfig,
     ProjectionActor,
     ProjectionMethod,
+    exponent,
+    take_policy,
     vec_env_options,
 )
 from lagco.agents.vector_env import ProblemVecEnv
@@ -42,6 +44,7 @@ from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentSpace
 from lagco.search import Metric, Neighbours
+from lagco.store import Tensors
 
 #: so many candidates at most
 CANDIDATES = 256
@@ -278,6 +281,12 @@ class SoftProjectionMethod(ProjectionMethod):
         policy: Any = model.policy
         found = layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
         return found | {"log_temperature": policy.log_temperature.detach().numpy()}
+
+    def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
+        """See :class:`~lagco.agents.method.Method`."""
+        assert space is not None
+        take_policy(tensors, space)
+        exponent(tensors, "log_temperature", (1,))
 
     def actor(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from lagco.agents.config import TrainConfig, setting, with_default
 from lagco.agents.imitation import Imitation, ImitationSettings
 from lagco.agents.method import Look
 from lagco.agents.network import layer_arrays, policy_arguments, ppo_arguments
+from lagco.agents.ranker import take_ranker
 from lagco.agents.soft_projection import (
     CandidateRolloutBuffer,
     CandidateVecEnv,
@@ -22,6 +24,8 @@ from lagco.agents.teachers import make_teacher
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.errors import UsageError
+from lagco.latent.space import LatentSpace
+from lagco.store import Tensors
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,12 @@ class TaughtProjectionMethod(SoftProjectionMethod):
         found = layer_arrays("policy", policy.policy_net, policy.action_net)
         found["log_temperature"] = policy.log_temperature.detach().numpy()
         return found | model.ranker_arrays()
+
+    def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
+        """See :class:`~lagco.agents.method.Method`."""
+        super().check(tensors, facts, space)
+        if "ranker.mean" in tensors:
+            take_ranker(tensors)
 
 
 METHOD = TaughtProjectionMethod()

@@ -149,9 +149,15 @@ class ActionSet:
         if self._single:
             return len(self._tables[self._names[0]].values)
         space = self.space
-        if isinstance(space, PathSpace) or len(self._layout.different) > 1:
+        if isinstance(space, PathSpace) or self.listed_to_count:
             return len(space.list())
         return space.size - self._shape.excluded
+
+    @property
+    def listed_to_count(self) -> bool:
+        """Whether :attr:`size` has to list the actions."""
+        several = len(self._layout.different) > 1
+        return not self._single and (several or isinstance(self.space, PathSpace))
 
     @property
     def _single(self) -> bool:

@@ -12,12 +12,12 @@ from string import Template
 from typing import Any
 
 from lagco.errors import require_extra
-from lagco.files import write_atomically
 from lagco.report.blocks import Page, Text
 from lagco.report.contents import SECTIONS, Section
 from lagco.report.reading import Study
 from lagco.report.tables import Table
 from lagco.report.writers import to_csv, to_latex
+from lagco.store import write_atomically
 
 
 def build(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -13,8 +13,9 @@ import numpy as np
 
 from lagco.errors import LagcoError
 from lagco.report.palette import methods_in_order, problems_in_order, strategies_in_order
-from lagco.statistics import interquartile_mean
+from lagco.results.statistics import interquartile_mean
 from lagco.study import Ledger, Record, generalization_table
+from lagco.study.ledger import NOTE, read_failure
 from lagco.study.scores import selected
 from lagco.study.tables import setting_of
 
@@ -131,19 +132,18 @@ class Study:
     def failures(self) -> list[dict[str, Any]]:
         """What failed and was not done since, by kind and name."""
         paths = sorted((self.ledger.root / "failures").glob("*/*.json"))
-        found = [content for path in paths if (content := _object(path)) is not None]
+        found = [content for path in paths if (content := read_failure(path)) is not None]
         return sorted(found, key=lambda f: (str(f.get("kind")), str(f.get("name"))))
 
     @cached_property
     def planned(self) -> dict[str, dict[str, Any]]:
         """The settings with which studies were last started, by study."""
         paths = sorted((self.ledger.root / "studies").glob("*.json"))
-        found = {path.stem: _object(path) for path in paths}
-        return {
-            name: content["settings"]
-            for name, content in found.items()
-            if content is not None and isinstance(content.get("settings"), dict)
-        }
+        found: dict[str, dict[str, Any]] = {}
+        for path in paths:
+            with contextlib.suppress(LagcoError):
+                found[path.stem] = NOTE.read_file(path).content["settings"]
+        return found
 
     @property
     def title(self) -> str:
@@ -234,11 +234,3 @@ def transfer(records: Sequence[Record], measure: str) -> float | None:
 def _place(record: Record) -> Place:
     config: Mapping[str, Any] = record.spec["config"]
     return str(record.spec["problem"]), str(config["method"]), str(config["strategy"])
-
-
-def _object(path: Path) -> dict[str, Any] | None:
-    try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-    return content if isinstance(content, dict) else None

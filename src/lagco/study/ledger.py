@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import socket
@@ -16,12 +15,71 @@ from pathlib import Path
 from typing import Any
 
 from lagco.errors import LagcoError
-from lagco.files import canonical_json, readable_json, sha256, write_atomically
 from lagco.instances import DataSet
+from lagco.store import SHA256, Kind, Schema, canonical_json
 from lagco.study.claims import Claims
 from lagco.study.task import Task, file_name, slot
 
-FORMAT, VERSION = "lagco-record", 1
+_REMEDY = "remove the file and give the command again to compute it anew"
+_TEXT: Schema = {"type": "string"}
+_OBJECT: Schema = {"type": "object"}
+RECORD = Kind(
+    format="lagco-record",
+    version=2,
+    noun="a record of a study",
+    remedy=_REMEDY,
+    indented=False,
+    schema={
+        "required": ["kind", "name", "key", "spec", "result", "environment"],
+        "additionalProperties": False,
+        "properties": {
+            "kind": _TEXT,
+            "name": _TEXT,
+            "key": SHA256,
+            "spec": _OBJECT,
+            "result": _OBJECT,
+            "environment": _OBJECT,
+        },
+    },
+)
+#: what went wrong with a task the last time; all of it is circumstance
+FAILURE = Kind(
+    format="lagco-failure",
+    version=1,
+    noun="the failure of a task",
+    remedy="remove the file",
+    schema={
+        "required": ["kind", "name", "key", "error", "traceback", "attempts"],
+        "additionalProperties": False,
+        "properties": {
+            "kind": _TEXT,
+            "name": _TEXT,
+            "key": SHA256,
+            "error": _TEXT,
+            "traceback": _TEXT,
+            "attempts": {"type": "integer", "minimum": 0},
+        },
+    },
+)
+#: the settings with which a study was last started
+NOTE = Kind(
+    format="lagco-study",
+    version=2,
+    noun="the settings of a study",
+    remedy="give the options with which the study was started",
+    schema={
+        "required": ["study", "settings"],
+        "additionalProperties": False,
+        "properties": {
+            "study": _TEXT,
+            "settings": {
+                "type": "object",
+                "required": ["problems"],
+                "properties": {"problems": {"type": "array", "items": _TEXT}},
+            },
+        },
+    },
+)
 #: where what a task makes is kept, by kind
 FOLDERS = {"data": "data", "encoder": "encoders", "run": "agents", "trial": "trials"}
 _PACKAGES = ("lagco", "torch", "stable-baselines3", "sb3-contrib", "numpy", "scipy", "numba")
@@ -52,8 +110,6 @@ class Record:
     def content(self) -> dict[str, Any]:
         """Everything but the measurements."""
         return {
-            "format": FORMAT,
-            "version": VERSION,
             "kind": self.kind,
             "name": self.name,
             "key": self.key,
@@ -137,11 +193,7 @@ class Ledger:
 
     def failure(self, task: Task) -> dict[str, Any] | None:
         """What went wrong with a task the last time."""
-        try:
-            content = json.loads(self._path("failures", task.kind, task.file_name).read_bytes())
-        except (OSError, ValueError, RecursionError):
-            return None
-        return content if isinstance(content, dict) else None
+        return read_failure(self._path("failures", task.kind, task.file_name))
 
     def contents(self) -> dict[str, str]:
         """Key to canonical text of every record, without measurements."""
@@ -165,11 +217,8 @@ class Ledger:
             environment=environment(),
             measured={**measured, **_where()},
         )
-        content = record.content()
-        checksum = sha256(canonical_json(content).encode())
-        content |= {"measured": dict(record.measured), "sha256": checksum}
         path = self._path("records", task.kind, task.file_name)
-        write_atomically(path, (json.dumps(content, allow_nan=False) + "\n").encode())
+        RECORD.write_file(path, record.content(), record.measured)
         self._path("failures", task.kind, task.file_name).unlink(missing_ok=True)
         return record
 
@@ -184,42 +233,25 @@ class Ledger:
             "key": task.key,
             "error": text,
             "traceback": "".join(trace),
-            "attempts": int(known.get("attempts", 0)) + 1,
-            **_where(),
+            "attempts": known.get("attempts", 0) + 1,
         }
-        path = self._path("failures", task.kind, task.file_name)
-        write_atomically(path, readable_json(content))
+        FAILURE.write_file(self._path("failures", task.kind, task.file_name), content, _where())
 
     def _path(self, part: str, kind: str, name: str) -> Path:
         return self.root / part / kind / f"{name}.json"
 
     def _read(self, path: Path) -> Record:
-        try:
-            content = json.loads(path.read_bytes())
-        except OSError as error:
-            raise LagcoError(f"{path}: cannot be read ({error})") from error
-        except (ValueError, RecursionError) as error:
-            raise LagcoError(f"{path}: damaged, not JSON ({error}); {_REMEDY}") from error
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise LagcoError(f"{path}: not a record of a study (no format {FORMAT!r}); {_REMEDY}")
-        if content.get("version") != VERSION:
-            raise LagcoError(
-                f"{path}: record version {content.get('version')!r}, this lagco reads {VERSION}"
-            )
-        measured, declared = content.pop("measured", None), content.pop("sha256", None)
-        try:
-            if declared != sha256(canonical_json(content).encode()):
-                raise LagcoError(f"{path}: damaged, it does not match its checksum; {_REMEDY}")
-            parts = [content["spec"], content["result"], content["environment"], measured]
-            if not all(isinstance(part, dict) for part in parts):
-                raise ValueError("a part of it is no object")
-            kind, name, key = (str(content[field]) for field in ("kind", "name", "key"))
-        except (KeyError, ValueError, TypeError) as error:
-            raise LagcoError(f"{path}: not a valid record ({error!r}); {_REMEDY}") from error
-        return Record(kind, name, key, *parts)
+        file = RECORD.read_file(path)
+        return Record(**file.content, measured=file.measured)
 
 
-_REMEDY = "remove the file and give the command again to compute it anew"
+def read_failure(path: Path) -> dict[str, Any] | None:
+    """What the file of a failure says; None without one that can be read."""
+    try:
+        file = FAILURE.read_file(path)
+    except LagcoError:
+        return None
+    return {**file.content, **file.measured}
 
 
 @cache

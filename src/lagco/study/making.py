@@ -8,7 +8,7 @@ from typing import Any
 from lagco.embedding.config import EncoderConfig, PretrainConfig
 from lagco.embedding.encoder import Encoder
 from lagco.embedding.pretrain import pretrain
-from lagco.files import sha256
+from lagco.embedding.storage import ENCODER
 from lagco.generation import generate
 from lagco.instances import DataSet, Instance
 from lagco.problems import problem_class
@@ -62,11 +62,10 @@ def make_encoder(context: Context) -> Outcome:
         seed=spec["seed"],
         progress=False,
     )
-    tensors = (context.folder / "encoder.safetensors").read_bytes()
     rows = [row | {"loss": significant(row["loss"])} for row in encoder.curves]
     last = {f"{r['view']}/{r['head']}": r["loss"] for r in rows if r["split"] == "held-out"}
     return {
-        "sha256": sha256(tensors),
+        "sha256": ENCODER.read(context.folder).checksum,
         "layout_hash": encoder.layout_hash,
         "steps": encoder.training["steps"],
         "held_out_loss": last,

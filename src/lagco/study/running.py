@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -11,11 +10,10 @@ from typing import Any
 
 import lagco
 from lagco.errors import LagcoError, UsageError, suggest
-from lagco.files import readable_json, write_atomically
 from lagco.registration import ENTRIES
 from lagco.study.driver import Progress, Status, Watch, carry_out, status_of
 from lagco.study.engines import Engine, engine_of
-from lagco.study.ledger import Ledger
+from lagco.study.ledger import NOTE, Ledger
 from lagco.study.plans import (
     plan_embeddings,
     plan_generalization,
@@ -32,8 +30,6 @@ from lagco.study.settings import (
     TuneSettings,
 )
 from lagco.study.task import Task
-
-FORMAT, VERSION = "lagco-study", 1
 
 
 @dataclass(frozen=True)
@@ -146,33 +142,24 @@ def study_status(
 def noted_settings(name: str, out: str | Path) -> Settings:
     """The settings with which a study was last started in a folder."""
     path = _note_path(Ledger(out), name)
-    try:
-        content = json.loads(path.read_bytes())
-        settings = content["settings"]
-        if content["format"] != FORMAT:
-            raise ValueError("it is something else")
-        foreign = [problem for problem in settings["problems"] if problem not in ENTRIES]
-    except FileNotFoundError:
-        raise LagcoError(f"{path.parent.parent}: no {name} study was started here") from None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise LagcoError(f"{path}: damaged ({error!r})") from error
+    if not path.exists():
+        raise LagcoError(f"{path.parent.parent}: no {name} study was started here")
+    settings = NOTE.read_file(path).content["settings"]
+    foreign = [problem for problem in settings["problems"] if problem not in ENTRIES]
     if foreign:  # a file must not say what to import
         raise LagcoError(
             f"{path} names the problem {foreign[0]!r}, which is not one of lagco's; give the "
             "options with which the study was started"
         )
-    return study_of(name).settings.of(**settings)
+    try:
+        return study_of(name).settings.of(**settings)
+    except (LagcoError, TypeError) as error:
+        raise LagcoError(f"{path}: {error}; {NOTE.remedy}") from error
 
 
 def _note(ledger: Ledger, name: str, settings: Settings) -> None:
-    content = {
-        "format": FORMAT,
-        "version": VERSION,
-        "study": name,
-        "lagco": lagco.__version__,
-        "settings": settings.as_dict(),
-    }
-    write_atomically(_note_path(ledger, name), readable_json(content))
+    content = {"study": name, "settings": settings.as_dict()}
+    NOTE.write_file(_note_path(ledger, name), content, {"lagco": lagco.__version__})
 
 
 def _note_path(ledger: Ledger, name: str) -> Path:

@@ -12,7 +12,9 @@ import numpy as np
 
 from lagco.agents.config import train_config
 from lagco.agents.training import CURVE, train
-from lagco.evaluation import MEASURES, InstanceResult, evaluate, solver_evaluation
+from lagco.evaluation import evaluate, solver_evaluation
+from lagco.results.evaluation import InstanceResult
+from lagco.results.measures import MEASURES
 from lagco.study.ledger import rounded, significant
 from lagco.study.making import chosen, load_encoder
 from lagco.study.scores import summary

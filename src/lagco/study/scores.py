@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lagco.evaluation import MEASURES, Evaluation
-from lagco.statistics import interquartile_mean
+from lagco.results.evaluation import Evaluation
+from lagco.results.measures import MEASURES
+from lagco.results.statistics import interquartile_mean
 from lagco.study.ledger import significant
 
 SELECTIONS = ("best", "first", "all")

@@ -11,10 +11,10 @@ from lagco.agents.config import STRATEGIES
 from lagco.agents.registry import METHODS, method_names, method_of
 from lagco.core.problem import FEATURE_SETS
 from lagco.errors import UsageError, suggest
-from lagco.evaluation import MEASURES
 from lagco.policies import POLICIES
 from lagco.problems import problem_class
 from lagco.registration import ENTRIES
+from lagco.results.measures import MEASURES
 from lagco.study.presets import PRESETS
 
 #: of the five runs of a strategy, as in the paper

@@ -8,7 +8,7 @@ from typing import Any
 
 from lagco.agents.config import STRATEGIES
 from lagco.agents.registry import method_names
-from lagco.statistics import interquartile_mean, probability_of_improvement, summarise
+from lagco.results.statistics import interquartile_mean, probability_of_improvement, summarise
 from lagco.study.ledger import Ledger, Record
 from lagco.study.paper import paper_score
 from lagco.study.scores import selected
@@ -40,7 +40,7 @@ def generalization_table(
 ) -> list[dict[str, Any]]:
     """One row per setting, problem, method and strategy, and one per problem and plain policy.
 
-    ``MEASURE/SELECTION`` holds the :class:`lagco.statistics.Summary` over the unseen instances of
+    ``MEASURE/SELECTION`` holds the ``lagco.results.statistics.Summary`` over unseen instances of
     all runs together, as plain values, or None. ``delta`` is the train-test gap per measure: the
     interquartile mean over unseen instances minus that over seen ones, of the best episodes.
     ``refused`` counts instances that a padded agent did not take. ``paper`` is what the paper

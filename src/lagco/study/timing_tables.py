@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lagco.statistics import power_law
+from lagco.results.statistics import power_law
 from lagco.study.ledger import Ledger, Record
 from lagco.study.paper import paper_tables
 

@@ -13,7 +13,7 @@ from lagco.core.pooling import Mean
 from lagco.core.problem import Problem, named_start
 from lagco.core.spec import Attribute, Function, Graph, Node
 from lagco.errors import InstanceError, UsageError
-from lagco.instances import Instance, References
+from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.adjacency import adjacency
 from lagco.problems.features import graph_observation
 from lagco.problems.max_cut.generator import draw_weights
@@ -40,6 +40,14 @@ class MaxCut(Problem):
     name = "max-cut"
     maximise = True
     episode_coefficient = 2
+    form = InstanceForm(
+        arrays={
+            "edges": ArrayForm("integer", (2, "edges"), low=0, below="size"),
+            "weights": ArrayForm("number", ("edges",)),
+            "sides": ArrayForm("integer", ("size",), low=0, below=2, optional=True),
+        },
+        solution=ArrayForm("integer", ("size",), low=0, below=2),
+    )
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:

@@ -11,13 +11,13 @@ from lagco.arrays import Array
 from lagco.core.pooling import Concat
 from lagco.core.problem import configured_start
 from lagco.core.spec import Attribute, Edge, Object
-from lagco.instances import Instance, References
+from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.networks.kernels import (
     largest_utilisation,
     plain_link_state,
     relative_link_state,
 )
-from lagco.problems.networks.network import network_of
+from lagco.problems.networks.network import ARRAYS, NODES, network_of
 from lagco.problems.networks.problem import NetworkProblem
 from lagco.problems.networks.views import COMMUNICATION
 from lagco.problems.ospf.generator import draw_weighted_network
@@ -61,6 +61,19 @@ class OSPF(NetworkProblem):
 
     name = "ospf"
     episode_coefficient = 2
+    form = InstanceForm(
+        arrays=ARRAYS | {"weights": ArrayForm("number", ("links",), optional=True)},
+        params={
+            "required": ["nodes"],
+            "properties": {
+                "nodes": NODES,
+                "ecmp": {"type": "boolean"},
+                "min_weight": {"type": "integer", "minimum": 1},
+                "max_weight": {"type": "integer", "minimum": 1, "maximum": 65535},
+            },
+        },
+        solution=ArrayForm("number", ("links",)),
+    )
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:

@@ -14,9 +14,15 @@ from lagco.core.pooling import Mean
 from lagco.core.problem import Problem, configured_start
 from lagco.core.spec import Attribute, Function, Graph, Node
 from lagco.errors import InstanceError, UsageError
-from lagco.instances import Instance, References
+from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.features import graph_observation
-from lagco.problems.placement.cloud import MEMORY, checked_allocation, cloud_of, links_of
+from lagco.problems.placement.cloud import (
+    MEMORY,
+    MOST_TENANTS,
+    checked_allocation,
+    cloud_of,
+    links_of,
+)
 from lagco.problems.placement.first_fit import first_fit
 from lagco.problems.placement.generator import draw_cloud
 from lagco.problems.placement.kernels import (
@@ -81,6 +87,26 @@ class Placement(Problem):
     maximise = True
     score_from_start = True
     scaled_by_sweeps = True
+    form = InstanceForm(
+        arrays={
+            "vm_demands": ArrayForm("number", ("size", 4), low=0),
+            "pm_capacities": ArrayForm("number", ("pms", 4), low=0),
+            "tenants": ArrayForm("integer", ("size",), low=0, below=MOST_TENANTS),
+            "vm_vulnerability": ArrayForm("number", ("size",), low=0),
+            "pm_escape": ArrayForm("number", ("pms",), low=0),
+            "pm_idle": ArrayForm("number", ("pms",), low=0),
+            "pm_peak": ArrayForm("number", ("pms",), low=0),
+            "traffic_pairs": ArrayForm("integer", (2, "pairs"), low=0, below="size"),
+            "traffic": ArrayForm("number", ("pairs",), low=0),
+            "latency_links": ArrayForm("integer", (2, "links"), low=0, below="pms"),
+            "latencies": ArrayForm("number", ("links",), low=0),
+            "allocation": ArrayForm("integer", ("size",), low=0, below="pms", optional=True),
+            "vm_names": ArrayForm("text", ("size",), optional=True),
+            "pm_names": ArrayForm("text", ("pms",), optional=True),
+            "tenant_names": ArrayForm("text", (None,), optional=True),
+        },
+        solution=ArrayForm("integer", ("size",), low=0, below="pms"),
+    )
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:

@@ -13,12 +13,12 @@ from lagco.core.env import LISTING_CAP
 from lagco.core.pooling import Concat
 from lagco.core.problem import configured_start
 from lagco.core.spec import Attribute, Edge, Path
-from lagco.instances import Instance, References
+from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.networks.kernels import (
     largest_utilisation,
     plain_link_state,
 )
-from lagco.problems.networks.network import network_of
+from lagco.problems.networks.network import ARRAYS, NODES, network_of
 from lagco.problems.networks.problem import NetworkProblem
 from lagco.problems.networks.views import COMMUNICATION, TRAFFIC
 from lagco.problems.random_stream import random_stream
@@ -76,6 +76,17 @@ class Traffic(NetworkProblem):
 
     name = "traffic"
     episode_coefficient = 3
+    form = InstanceForm(
+        arrays=ARRAYS | {"paths": ArrayForm("integer", ("demands", None), low=0, optional=True)},
+        params={
+            "required": ["nodes"],
+            "properties": {
+                "nodes": NODES,
+                "max_path_len": {"type": "integer", "minimum": 1, "maximum": 1000},
+            },
+        },
+        solution=ArrayForm("integer", ("demands", None), low=0),
+    )
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:

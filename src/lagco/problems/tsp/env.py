@@ -16,7 +16,7 @@ from lagco.core.pooling import Mean
 from lagco.core.problem import Problem, named_start
 from lagco.core.spec import Attribute, Graph, Node
 from lagco.errors import InstanceError, UsageError
-from lagco.instances import Instance, References
+from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.features import graph_observation
 from lagco.problems.tsp.candidates import EACH, PAIRS, describe_cities
 from lagco.problems.tsp.distances import (
@@ -58,6 +58,15 @@ class TSP(Problem):
     name = "tsp"
     preview_key = "length"
     teacher = "solver"
+    form = InstanceForm(
+        arrays={
+            "coordinates": ArrayForm("number", ("size", 2), optional=True),
+            "matrix": ArrayForm("number", ("size", "size"), optional=True),
+            "names": ArrayForm("text", ("size",), optional=True),
+        },
+        params={"properties": {"metric": {"type": "string"}}},
+        solution=ArrayForm("integer", ("size",), low=0, below="size"),
+    )
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:

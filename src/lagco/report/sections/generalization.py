@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lagco.evaluation import MEASURES
 from lagco.report.blocks import Block, Folded, Grid, Heading, Legend, Plot, Shown, Switch, Text
 from lagco.report.palette import LETTERS, look, methods_in_order
 from lagco.report.plots import axis, dots, error_bars, figure, label, line, named_axis, numbers
@@ -21,6 +20,7 @@ from lagco.report.sections.common import (
     selection_names,
 )
 from lagco.report.tables import Cell, Column, Table, mark_best_down, table
+from lagco.results.measures import MEASURES
 from lagco.study import paper_score
 
 

@@ -20,7 +20,7 @@ from lagco.report.sections.common import (
     slug,
 )
 from lagco.report.tables import Cell, Column, Table, table
-from lagco.statistics import bootstrap_interval, mean
+from lagco.results.statistics import bootstrap_interval, mean
 from lagco.study import improvement_table
 
 _LEVEL = 0.05
