@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -18,12 +19,19 @@ from typing import Any
 from lagco.errors import LagcoError
 from lagco.files import canonical_json, readable_json, sha256, write_atomically
 from lagco.instances import DataSet
-from lagco.study.claims import Claims
+from lagco.study.claims import Claims, locked
 from lagco.study.task import Task, file_name, slot
 
-FORMAT, VERSION = "lagco-record", 1
-#: where what a task makes is kept, by kind
-FOLDERS = {"data": "data", "encoder": "encoders", "run": "agents", "trial": "trials"}
+FORMAT, VERSION = "lagco-record", 2
+STUDY_FORMAT, STUDY_VERSION = "lagco-study", 1
+#: folders of what tasks make, by kind
+FOLDERS = {
+    "data": "data",
+    "encoder": "encoders",
+    "run": "agents",
+    "training": "agents",
+    "trial": "trials",
+}
 _PACKAGES = ("lagco", "torch", "stable-baselines3", "sb3-contrib", "numpy", "scipy", "numba")
 
 
@@ -35,6 +43,8 @@ class Record:
         kind: what was done.
         name: for people.
         key: SHA-256 of kind and specification.
+        revision: 1 for the first record of what was asked for, and one more for every later one
+            under other code, data or encoder; the largest counts.
         spec: everything that determined the outcome.
         result: the outcome.
         environment: versions of what it was computed with.
@@ -44,6 +54,7 @@ class Record:
     kind: str
     name: str
     key: str
+    revision: int
     spec: Mapping[str, Any]
     result: Mapping[str, Any]
     environment: Mapping[str, Any]
@@ -57,6 +68,7 @@ class Record:
             "kind": self.kind,
             "name": self.name,
             "key": self.key,
+            "revision": self.revision,
             "spec": dict(self.spec),
             "result": dict(self.result),
             "environment": dict(self.environment),
@@ -83,8 +95,7 @@ class Ledger:
 
         Args:
             kind: ``run``, ``policy``, ``latency``, …
-            superseded: also those for which there is a later one that differs in code, data or
-                encoder alone.
+            superseded: also those for which there is one of a later revision.
         """
         pattern = f"{kind or '*'}/*.json"
         found = [self._read(path) for path in sorted((self.root / "records").glob(pattern))]
@@ -92,11 +103,8 @@ class Ledger:
         if superseded:
             return found
         latest: dict[str, Record] = {}
-        for record in found:
-            place = slot(record.kind, record.spec)
-            known = latest.get(place)
-            if known is None or _finished(record) >= _finished(known):
-                latest[place] = record
+        for record in sorted(found, key=lambda record: (record.revision, record.key)):
+            latest[slot(record.kind, record.spec)] = record
         kept = {record.key for record in latest.values()}
         return [record for record in found if record.key in kept]
 
@@ -118,7 +126,7 @@ class Ledger:
         raise LagcoError(f"{self.root}: there is no record of the {kind} {key[:16]}")
 
     def folder(self, what: Task | Record) -> Path:
-        """Where what a task makes is kept."""
+        """Folder of what a task makes."""
         if what.kind not in FOLDERS:
             raise LagcoError(f"{what.kind} {what.name} makes nothing that is kept in a folder")
         return self.root / FOLDERS[what.kind] / file_name(what.name, what.key)
@@ -137,11 +145,23 @@ class Ledger:
 
     def failure(self, task: Task) -> dict[str, Any] | None:
         """What went wrong with a task the last time."""
-        try:
-            content = json.loads(self._path("failures", task.kind, task.file_name).read_bytes())
-        except (OSError, ValueError, RecursionError):
-            return None
-        return content if isinstance(content, dict) else None
+        return _object(self._path("failures", task.kind, task.file_name))
+
+    def failures(self) -> list[dict[str, Any]]:
+        """What failed and was not done since, by kind and name."""
+        paths = sorted((self.root / "failures").glob("*/*.json"))
+        found = [content for path in paths if (content := _object(path)) is not None]
+        return sorted(found, key=lambda f: (str(f.get("kind")), str(f.get("name"))))
+
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """Settings with which studies were last started here, by study."""
+        paths = sorted((self.root / "studies").glob("*.json"))
+        found = {path.stem: _object(path) or {} for path in paths}
+        return {
+            name: content["settings"]
+            for name, content in found.items()
+            if content.get("format") == STUDY_FORMAT and isinstance(content.get("settings"), dict)
+        }
 
     def contents(self) -> dict[str, str]:
         """Key to canonical text of every record, without measurements."""
@@ -156,22 +176,47 @@ class Ledger:
 
     def write(self, task: Task, result: Mapping[str, Any], measured: Mapping[str, Any]) -> Record:
         """Add the record of a task."""
-        record = Record(
-            kind=task.kind,
-            name=task.name,
-            key=task.key,
-            spec=dict(task.spec),
-            result=dict(result),
-            environment=environment(),
-            measured={**measured, **_where()},
-        )
-        content = record.content()
-        checksum = sha256(canonical_json(content).encode())
-        content |= {"measured": dict(record.measured), "sha256": checksum}
         path = self._path("records", task.kind, task.file_name)
-        write_atomically(path, (json.dumps(content, allow_nan=False) + "\n").encode())
+        with locked(self.root / "records"):
+            record = Record(
+                kind=task.kind,
+                name=task.name,
+                key=task.key,
+                revision=self._next_revision(task),
+                spec=dict(task.spec),
+                result=dict(result),
+                environment=environment(),
+                measured={**measured, **_where()},
+            )
+            content = record.content()
+            checksum = sha256(canonical_json(content).encode())
+            content |= {"measured": dict(record.measured), "sha256": checksum}
+            write_atomically(path, (json.dumps(content, allow_nan=False) + "\n").encode())
         self._path("failures", task.kind, task.file_name).unlink(missing_ok=True)
         return record
+
+    def _next_revision(self, task: Task) -> int:
+        """One more than the largest revision of the other records of what a task asks for."""
+        digits = "[0-9a-f]" * len(task.file_name.rpartition("-")[2])
+        pattern = f"{task.file_name.rpartition('-')[0]}-{digits}.json"
+        wanted, last = slot(task.kind, task.spec), 0
+        for path in (self.root / "records" / task.kind).glob(pattern):
+            with contextlib.suppress(LagcoError):  # a damaged one is named when records are read
+                other = self._read(path)
+                if other.key != task.key and slot(other.kind, other.spec) == wanted:
+                    last = max(last, other.revision)
+        return last + 1
+
+    def write_settings(self, study: str, settings: Mapping[str, Any]) -> None:
+        """Note the settings with which a study is started."""
+        content = {
+            "format": STUDY_FORMAT,
+            "version": STUDY_VERSION,
+            "study": study,
+            "lagco": _version("lagco"),
+            "settings": dict(settings),
+        }
+        write_atomically(self.root / "studies" / f"{study}.json", readable_json(content))
 
     def write_failure(self, task: Task, error: BaseException | str) -> None:
         """Note that a task failed."""
@@ -214,9 +259,12 @@ class Ledger:
             if not all(isinstance(part, dict) for part in parts):
                 raise ValueError("a part of it is no object")
             kind, name, key = (str(content[field]) for field in ("kind", "name", "key"))
+            revision = content["revision"]
+            if type(revision) is not int or revision < 1:
+                raise ValueError(f"revision {revision!r}")
         except (KeyError, ValueError, TypeError) as error:
             raise LagcoError(f"{path}: not a valid record ({error!r}); {_REMEDY}") from error
-        return Record(kind, name, key, *parts)
+        return Record(kind, name, key, revision, *parts)
 
 
 _REMEDY = "remove the file and give the command again to compute it anew"
@@ -250,8 +298,13 @@ def _where() -> dict[str, Any]:
     return {"host": socket.gethostname(), "cpu": _cpu(), "pid": os.getpid(), "finished": finished}
 
 
-def _finished(record: Record) -> str:
-    return str(record.measured.get("finished", ""))
+def _object(path: Path) -> dict[str, Any] | None:
+    """JSON object of a file; None if it holds none."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
 
 
 def rounded(values: Iterable[float | None], digits: int = 6) -> list[float | None]:
