@@ -109,7 +109,10 @@ def test_settings_are_noted(tmp_path):
         (lambda text: text.replace('"version": 2', '"version": 1', 1), "record version 1"),
         (lambda text: text.replace("lagco-record", "other"), "not a record"),
         (lambda text: "[]", "not a record"),
-        (lambda text: text.replace('"revision": 1', '"revision": 7'), "does not match its checksum"),
+        (
+            lambda text: text.replace('"revision": 1', '"revision": 7'),
+            "does not match its checksum",
+        ),
         (lambda text: "[" * 100_000, "not JSON"),
         (lambda text: json.dumps(json.loads(text) | {"measured": 3}), "not a valid record"),
     ],

@@ -62,8 +62,8 @@ def print_status(found: Status) -> None:
         ]
         print_table("running", ("task", "host", "done", "last sign of life"), rows)
     if found.failed:
-        rows = [(f["name"], f["error"], "") for f in found.failed]
-        print_table("failed", ("task", "error", ""), rows)
+        errors = [(f["name"], f["error"]) for f in found.failed]
+        print_table("failed", ("task", "error"), errors)
 
 
 def print_estimate(found: Estimate, workers: int) -> None:

@@ -1,4 +1,4 @@
-"""One colour and one mark per method, the same in every figure, safe for colour-blind readers."""
+"""Looks of methods, the same in every figure and safe for colour-blind readers; and orders."""
 
 from __future__ import annotations
 
@@ -7,24 +7,14 @@ from dataclasses import dataclass
 
 from lagco.agents.config import STRATEGIES
 from lagco.registration import ENTRIES
+from lagco.study.settings import BASELINES, FAISS, known_methods
 
-#: the order of rows and legends: as in the paper, ours last, then what they are compared with
-METHODS = (
-    "p-discrete",
-    "p-discrete-m",
-    "g-discrete",
-    "g-discrete-m",
-    "iterative",
-    "projection",
-    "soft-projection",
-)
-POLICIES = ("random", "greedy", "solver")
 LETTERS = {"small": "S", "medium": "M", "large": "L", "varied": "V"}
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a method is drawn: hue by family, an open mark and a dashed line without masking."""
+    """Look of a method: hue by family, an open mark and a dashed line without masking."""
 
     colour: str
     symbol: str
@@ -40,22 +30,30 @@ _LOOKS = {
     "iterative": Look("#009e73", "triangle-up"),
     "projection": Look("#0072b2", "circle"),
     "soft-projection": Look("#d55e00", "star"),
+}
+#: looks of what methods are compared with
+_OTHERS = {
     "random": Look("#9a9a9a", "x-thin-open", "dot"),
     "greedy": Look("#6f6f6f", "cross-thin-open", "dash"),
     "solver": Look("#9a9a9a", "line-ew-open", "dash"),
-    "faiss-flat": Look("#56b4e9", "hexagon-open", "dot"),
+    FAISS: Look("#56b4e9", "hexagon-open", "dot"),
 }
-_OTHER = Look("#7f7f7f", "pentagon")
+_UNKNOWN = Look("#7f7f7f", "pentagon")
 
 
-def look(method: str) -> Look:
-    """How a method is drawn."""
-    return _LOOKS.get(method, _OTHER)
+def look_of(method: str) -> Look:
+    """Look of a method, or of what methods are compared with."""
+    return _OTHERS.get(method) or _LOOKS.get(method, _UNKNOWN)
+
+
+def label_of(method: str) -> str:
+    """Name of a method for people."""
+    return method
 
 
 def methods_in_order(names: Iterable[str]) -> list[str]:
-    """Known methods first, in the order of the paper, then others by name."""
-    return _in_order(names, (*METHODS, *POLICIES, "faiss-flat"))
+    """Known methods first, in the order of the paper, then what they are compared with."""
+    return _in_order(names, (*known_methods(), *BASELINES, FAISS))
 
 
 def problems_in_order(names: Iterable[str]) -> list[str]:

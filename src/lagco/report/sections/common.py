@@ -1,4 +1,4 @@
-"""What sections about runs share."""
+"""Parts that sections about runs share."""
 
 from __future__ import annotations
 
@@ -62,17 +62,6 @@ def file_part(study: Study, setting: str) -> str:
 def slug(name: str) -> str:
     """A name as a part of a file name."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "other"
-
-
-def instance_scores(records: Sequence[Record]) -> dict[int, float]:
-    """Mean over runs of the best episode's score on every instance that was unseen to them."""
-    found: dict[int, list[float]] = {}
-    for record in records:
-        for instance in record.result["instances"]:
-            values = [value for value in instance["score"] if value is not None]
-            if not instance["seen"] and values:
-                found.setdefault(int(instance["index"]), []).append(max(values))
-    return {index: sum(values) / len(values) for index, values in sorted(found.items())}
 
 
 def runs_in(records: Sequence[Sequence[Record]]) -> str:

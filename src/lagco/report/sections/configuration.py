@@ -1,4 +1,4 @@
-"""Everything that determined the figures: configuration, data, versions, hardware."""
+"""Configuration, data, versions and hardware that determined the figures."""
 
 from __future__ import annotations
 
