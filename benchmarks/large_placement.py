@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from lagco.agents.config import train_config
-from lagco.agents.methods import method_of
+from lagco.agents.registry import method_of
 from lagco.embedding.config import PretrainConfig
 from lagco.embedding.pretrain import pretrain
 from lagco.latent.space import LatentSpace

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import lagco
-from lagco.agents.config import METHODS
+from lagco.agents.registry import METHODS
 from lagco.evaluation import Evaluation, solver_evaluation
 from lagco.files import readable_json, write_atomically
 

@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "lagco.agents.agent": ("Agent",),
     "lagco.agents.bundle": ("load",),
-    "lagco.agents.config": ("TrainConfig",),
+    "lagco.agents.config": ("TrainConfig", "train_config"),
     "lagco.agents.training": ("train",),
     "lagco.core.checker": ("check_problem",),
     "lagco.core.descriptors": (
@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from lagco.agents.agent import Agent as Agent
     from lagco.agents.bundle import load as load
     from lagco.agents.config import TrainConfig as TrainConfig
+    from lagco.agents.config import train_config as train_config
     from lagco.agents.training import train as train
     from lagco.core.checker import check_problem as check_problem
     from lagco.core.descriptors import get_density as get_density

@@ -1,10 +1,16 @@
-"""The table of problems, and their registration with Gymnasium."""
+"""The table of problems, and their registration with Gymnasium.
+
+A package adds a problem by an entry point of the group ``lagco.problems``: its name and the class.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 
 from gymnasium.envs.registration import register, registry
+
+from lagco.registry import Registry, origin_of
 
 
 @dataclass(frozen=True)
@@ -17,7 +23,7 @@ class ProblemEntry:
     summary: str
 
 
-ENTRIES = {
+_OWN = {
     entry.name: entry
     for entry in (
         ProblemEntry(
@@ -64,6 +70,15 @@ ENTRIES = {
         ),
     )
 }
+
+
+def _added(point: EntryPoint) -> ProblemEntry:
+    camel = "".join(part.capitalize() for part in point.name.split("-"))
+    return ProblemEntry(point.name, f"lagco/{camel}-v0", point.value, f"from {origin_of(point)}")
+
+
+#: every problem by name
+ENTRIES: Registry[ProblemEntry] = Registry("problem", "lagco.problems", _OWN, _added)
 
 
 def register_environments() -> None:

@@ -268,7 +268,7 @@ def _player(
     if decoder is not None:
         loaded = loaded.with_decoder(decoder, k)
         by = f"{by}, {decoder} decoder"
-    elif loaded.name == "soft-projection" and hasattr(cls, "preview"):
+    elif loaded.method.metric is not None and hasattr(cls, "preview"):
         return partial(_mixed_team, loaded, loaded.with_decoder("preview", k)), by, loaded.features
     return loaded.team, by, loaded.features
 

@@ -7,14 +7,13 @@ import functools
 import numpy as np
 
 from lagco.agents.config import train_config
-from lagco.agents.discrete import DISCRETE_METHODS
-from lagco.agents.iterative import IterativeMethod
+from lagco.agents.registry import method_names, method_of
 from lagco.generation import generate_instance
 from lagco.problems import list_problems, problem_class
 from tests.latent.conftest import brief_space
 
 PROBLEMS = [entry.name for entry in list_problems()]
-METHODS = {m.name: m for m in (*DISCRETE_METHODS, IterativeMethod())}
+METHODS = {name: method_of(name) for name in method_names() if "projection" not in name}
 
 
 @functools.cache

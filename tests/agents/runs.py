@@ -6,11 +6,17 @@ import functools
 import tempfile
 from pathlib import Path
 
+from lagco.agents.config import applicable_settings
 from lagco.agents.training import train
 from lagco.generation import generate_instance
 from tests.latent.conftest import brief_encoder
 
 SETTINGS = {"steps": 1024, "rollout": 256, "envs": 4, "epochs": 2, "seed": 5}
+
+
+def settings(method, **changes):
+    """Settings of a short run, those that the method has."""
+    return applicable_settings(method, SETTINGS) | changes
 
 
 @functools.cache
@@ -30,6 +36,6 @@ def trained(method="projection", name="tsp", **changes):
         folder,
         encoder=brief_encoder(name),
         method=method,
-        **(SETTINGS | changes),
+        **settings(method, **changes),
     )
     return folder

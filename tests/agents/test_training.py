@@ -16,18 +16,19 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco import LagcoError, UsageError
+from lagco import LagcoError, UnknownName, UsageError
 from lagco.agents.bench import bench_latency
-from lagco.agents.config import METHODS, train_config
+from lagco.agents.config import train_config
 from lagco.agents.network import _falling
+from lagco.agents.registry import METHODS
 from lagco.agents.training import chosen_instances, train
 from lagco.agents.vector_env import InstanceDeck
 from lagco.embedding.encoder import Encoder
 from lagco.generation import generate_instance
 from lagco.instances import References
 from lagco.problems import problem_class
-from tests.agents.runs import SETTINGS, instances, trained
-from tests.latent.conftest import brief_encoder
+from tests.agents.runs import SETTINGS, instances, settings, trained
+from tests.latent.conftest import brief_encoder, brief_space
 
 LATENT = ("projection", "soft-projection")
 OTHERS = tuple(method for method in METHODS if method not in LATENT)
@@ -35,17 +36,26 @@ SCRIPT = """
 import sys
 sys.path.insert(0, {root!r})
 from tests.agents.runs import instances
+from lagco.agents.config import applicable_settings
 from lagco.agents.training import train
 from lagco.embedding.encoder import Encoder
-train("tsp", instances(), {out!r}, encoder=Encoder.load({encoder!r}), method={method!r}, steps=6144, rollout=512,
-      envs=4, epochs=4, seed=5)
+long = dict(steps=6144, rollout=512, envs=4, epochs=4, seed=5)
+train("tsp", instances(), {out!r}, encoder=Encoder.load({encoder!r}), method={method!r},
+      **applicable_settings({method!r}, long))
 """
 
 
 @pytest.mark.parametrize("method", [*LATENT, "iterative", "g-discrete-m"])
 def test_the_same_seed_gives_the_same_weights(method, tmp_path):
     first = trained(method)
-    train("tsp", instances(), tmp_path, encoder=brief_encoder("tsp"), method=method, **SETTINGS)
+    train(
+        "tsp",
+        instances(),
+        tmp_path,
+        encoder=brief_encoder("tsp"),
+        method=method,
+        **settings(method),
+    )
     assert (tmp_path / "agent.safetensors").read_bytes() == (
         first / "agent.safetensors"
     ).read_bytes()
@@ -56,7 +66,7 @@ def test_the_same_seed_gives_the_same_weights(method, tmp_path):
         other,
         encoder=brief_encoder("tsp"),
         method=method,
-        **(SETTINGS | {"seed": 6}),
+        **settings(method, seed=6),
     )
     assert (other / "agent.safetensors").read_bytes() != (first / "agent.safetensors").read_bytes()
 
@@ -167,7 +177,12 @@ def test_everything_that_decides_is_taken_over(method, changes, tmp_path):
     given = trained(method, **changes)
     still = {"learning_rate": 1e-12, "weight_decay": 0.0, "steps": 256}
     agent = train(
-        "tsp", instances(), tmp_path, init=given, method=method, **(SETTINGS | still | changes)
+        "tsp",
+        instances(),
+        tmp_path,
+        init=given,
+        method=method,
+        **settings(method, **still, **changes),
     )
     for name, array in lagco.load(given).weights.items():
         np.testing.assert_allclose(agent.weights[name], array, atol=1e-6, err_msg=name)
@@ -251,12 +266,14 @@ def test_configuration_comes_from_defaults_file_and_flags(tmp_path):
     paper = train_config(preset="paper", method="soft-projection")
     assert (paper.entropy, paper.gae_lambda, paper.scale_rewards) == (0.01, 0.95, False)
     file.write_text("step = 3\n")
-    with pytest.raises(UsageError, match="unknown configuration key 'step': did you mean 'steps'"):
+    with pytest.raises(
+        UsageError, match="unknown setting of projection 'step': did you mean 'steps'"
+    ):
         train_config(file)
     file.write_text("steps = = 3")
     with pytest.raises(UsageError, match=r"run\.toml: not TOML"):
         train_config(file)
-    with pytest.raises(UsageError, match="unknown method 'projektion': did you mean 'projection'"):
+    with pytest.raises(UnknownName, match="unknown method 'projektion': did you mean 'projection'"):
         train_config(method="projektion")
     with pytest.raises(UsageError, match="not a multiple of envs=3"):
         train_config(envs=3)
@@ -268,20 +285,61 @@ def test_configuration_comes_from_defaults_file_and_flags(tmp_path):
         ({"steps": "many"}, "steps='many': give a whole number"),
         ({"envs": 8.0}, "envs=8.0: give a whole number"),
         ({"hidden": 5}, "hidden=5: give whole numbers in brackets"),
-        ({"hidden": [0]}, r"hidden=\[0\]: widths of at least 1"),
+        ({"hidden": [0]}, r"hidden=\[0\]: at least 1"),
         ({"learning_rate": "x"}, "learning_rate='x': give a number"),
-        ({"learning_rate": -1.0}, "learning_rate=-1.0: a positive number"),
+        ({"learning_rate": -1.0}, "learning_rate=-1.0: more than 0"),
         ({"anneal": 1}, "anneal=1: give true or false"),
         ({"gae_lambda": 5.0}, "gae_lambda=5.0: between 0 and 1"),
-        ({"seed": -1}, "seed=-1: seeds are not negative"),
+        ({"seed": -1}, "seed=-1: at least 0"),
         ({"method": "iterative", "train_every": 0}, "train_every=0: at least 1"),
         ({"decoder": "nearset"}, "decoder='nearset'.*did you mean 'nearest'"),
-        ({"method": "p-discrete", "decoder": "preview"}, "p-discrete does not decode points"),
+        (
+            {"method": "p-discrete", "decoder": "preview"},
+            "of p-discrete.*soft-projection have 'decoder'",
+        ),
     ],
 )
 def test_wrong_values_are_named(wrong, message):
     with pytest.raises(UsageError, match=message):
         train_config(**wrong)
+
+
+def test_gradients_of_iterative_are_cut_where_the_setting_says():
+    config = train_config(method="iterative", max_grad_norm=0.25)
+    method = METHODS["iterative"]
+    space = brief_space("tsp", "full")
+    env = method.env(problem_class("tsp"), instances(), space, config)
+    assert method.model(env, config).max_grad_norm == 0.25
+
+
+def test_action_vectors_are_reduced_where_the_setting_says(tmp_path):
+    short = settings("projection", steps=256, reduce=3)
+    agent = train("tsp", instances(), tmp_path, encoder=brief_encoder("tsp"), **short)
+    assert agent.space.scale.width == 3
+    assert agent.weights["log_std"].shape == (3,)
+
+
+def test_a_soft_agent_decides_with_the_decoder_of_its_settings(tmp_path):
+    short = settings("soft-projection", steps=256, decoder="preview", k=4)
+    train(
+        "tsp",
+        instances(),
+        tmp_path,
+        encoder=brief_encoder("tsp"),
+        method="soft-projection",
+        **short,
+    )
+    env = problem_class("tsp")(instances()[0])
+    env.reset(seed=0)
+    decoder = lagco.load(tmp_path).actor(env)._decoder
+    assert (decoder.spelling, decoder.k) == ("preview", 4)
+
+
+def test_a_padded_agent_has_room_for_the_whole_data_set(tmp_path):
+    short = settings("p-discrete-m", steps=256, strategy="small")
+    agent = train("tsp", instances(), tmp_path, method="p-discrete-m", **short)
+    assert agent.description["facts"]["actions"] == 12
+    assert len(agent.description["training"]["instances"]) == 1
 
 
 def test_a_run_that_never_began_leaves_its_folder_free(tmp_path):

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lagco.agents.config import METHODS, train_config
+from lagco.agents.config import train_config
+from lagco.agents.registry import METHODS
 from lagco.files import canonical_json, sha256
 
 MEASURES = ("score", "score_best", "solver_score", "solver_score_best", "gap")
@@ -33,7 +34,7 @@ class Extent:
     """How much to make up."""
 
     problems: tuple[str, ...] = ("tsp", "ospf")
-    methods: tuple[str, ...] = METHODS
+    methods: tuple[str, ...] = tuple(METHODS)
     strategies: tuple[str, ...] = ("small", "varied")
     seeds: tuple[int, ...] = SEEDS[:2]
     instances: int = 12

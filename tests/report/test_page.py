@@ -171,6 +171,14 @@ def test_training_times_are_laid_out_as_the_papers(report, tmp_path):
     assert float(row["all runs mean paper"]) == pytest.approx(4175.2)
 
 
+def test_the_configuration_has_the_fields_of_every_method(report):
+    with (report.with_suffix(".tables") / "training-configuration.csv").open() as stream:
+        rows = {row["field"]: row for row in csv.DictReader(stream)}
+    assert "method" not in rows and rows["steps"]["only"] == ""
+    assert rows["tau"]["only"] == "iterative" and rows["tau"]["value"] == "1"
+    assert "iterative: 0.0001" in rows["learning_rate"]["except"]
+
+
 def test_missing_and_failed_runs_are_counted(report):
     with (report.with_suffix(".tables") / "tasks.csv").open() as stream:
         rows = {row["what"]: row for row in csv.DictReader(stream)}

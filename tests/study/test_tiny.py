@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco.agents.config import METHODS, train_config
-from lagco.agents.methods import method_of
+from lagco.agents.config import train_config
+from lagco.agents.registry import METHODS
 from lagco.evaluation import MEASURES
 from lagco.statistics import interquartile_mean
 from lagco.study import Ledger, generalization_table, improvement_table, scaling, training_times
-from lagco.study.settings import known_methods, sees_latent, selects
+from lagco.study.settings import known_methods, selects
 from lagco.study.task import Task
 
 RUNS = 2 * 7 * 2
@@ -222,7 +222,6 @@ def test_tune(tiny):
     assert sum(map(len, parts)) == len(set().union(*parts)) == 10
 
 
-def test_traits_of_methods():
-    assert set(known_methods()) == set(METHODS)
+def test_methods_that_look_for_an_action_among_all():
+    assert known_methods() == tuple(METHODS)
     assert set(filter(selects, METHODS)) == {"iterative", "projection", "soft-projection"}
-    assert {m for m in METHODS if sees_latent(m)} == {m for m in METHODS if method_of(m).latent}

@@ -21,7 +21,6 @@ from lagco.errors import LagcoError, UsageError
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentSpace
-from lagco.search import Metric
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,8 @@ class Agent:
 
     def with_decoder(self, decoder: str, k: int = 10) -> Agent:
         """The same agent with another decoder."""
-        if self.name not in ("projection", "soft-projection"):
+        metric = self.method.metric
+        if metric is None:
             raise UsageError(f"decoder={decoder!r}: {self.name} does not decode points")
         values = None
         if decoder == "scored":
@@ -137,6 +137,5 @@ class Agent:
                     "--decoder scored"
                 )
             values = partial(score_with, perceptron(self.weights, "scorer"))
-        metric: Metric = "inner" if self.name == "soft-projection" else "cosine"
         chosen = Decoder(decoder, k, metric, values)
         return Agent(self.problem, self.method, self.weights, self.description, self.space, chosen)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lagco.agents.config import TrainConfig, train_config
+from lagco.agents.config import PPOConfig, TrainConfig, train_config
 from lagco.agents.lean import lean_torch
-from lagco.agents.methods import method_of
 from lagco.agents.network import policy_arguments, ppo_arguments
+from lagco.agents.registry import method_of
 from lagco.core.problem import Problem
 from lagco.embedding.config import PretrainConfig
 from lagco.embedding.pretrain import pretrain
@@ -222,16 +222,16 @@ def time_training(
 
 
 def cartpole_rate(config: TrainConfig, steps: int) -> float:
-    """Steps per second of SB3's PPO on CartPole, with the network and budget of `config`."""
+    """Steps per second of SB3's PPO on CartPole, with network and environments of `config`."""
     from stable_baselines3 import PPO
     from stable_baselines3.common.env_util import make_vec_env
 
     env = make_vec_env("CartPole-v1", config.envs, seed=config.seed)
     keywords = policy_arguments(config)
     keywords["optimizer_kwargs"] = {"eps": 1e-7, "weight_decay": config.weight_decay}
-    arguments = ppo_arguments(config) | {"batch_size": 64, "learning_rate": 1e-3}
-    model = PPO("MlpPolicy", env, policy_kwargs=keywords, **arguments)
-    model.learn(config.rollout)
+    usual = PPOConfig(envs=config.envs, seed=config.seed)
+    model = PPO("MlpPolicy", env, policy_kwargs=keywords, **ppo_arguments(usual))
+    model.learn(usual.rollout)
     return _rate(model, steps)
 
 

@@ -16,8 +16,8 @@ from safetensors.numpy import save as save_arrays
 
 from lagco.agents.agent import Agent
 from lagco.agents.method import Method
-from lagco.agents.methods import method_of
 from lagco.agents.network import perceptron
+from lagco.agents.registry import method_of
 from lagco.arrays import Array
 from lagco.core.declaration import Declaration, read_declaration
 from lagco.core.problem import Problem
@@ -120,7 +120,7 @@ def load(
         space = load_space(folder / SPACE, _declaration(cls, description, instance))
     agent = Agent(cls, method, weights, description, space)
     decoder = str(description["config"].get("decoder", "nearest"))
-    if decoder != "nearest" and agent.name in ("projection", "soft-projection"):
+    if decoder != "nearest" and method.metric is not None:
         agent = agent.with_decoder(decoder, int(description["config"].get("k", 10)))
     return agent
 

@@ -1,130 +1,131 @@
-"""Configuration of a training run."""
+"""Configuration of a training run: what all methods share, and what all of PPO's share.
+
+Every method has a dataclass of its own that derives from these; its defaults are the library's,
+and ``paper`` holds what the preset of that name changes.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
+from lagco.core.problem import FEATURE_SETS
 from lagco.errors import UsageError, suggest
 
-METHODS = (
-    "projection",
-    "soft-projection",
-    "iterative",
-    "p-discrete",
-    "p-discrete-m",
-    "g-discrete",
-    "g-discrete-m",
-)
 STRATEGIES = ("small", "medium", "large", "varied")
 PRESETS = ("default", "paper")
 
 
+def setting(
+    default: Any,
+    meaning: str,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+    choices: tuple[str, ...] = (),
+) -> Any:
+    """A field of a configuration: its default, one sentence about it, and what it may be."""
+    limits = {"meaning": meaning, "least": least, "most": most, "above": above, "choices": choices}
+    return field(default=default, metadata=limits)
+
+
+def with_default(config: type[TrainConfig], name: str, default: Any) -> Any:
+    """A field of another configuration with another default."""
+    return field(default=default, metadata=config.__dataclass_fields__[name].metadata)
+
+
 @dataclass(frozen=True)
 class TrainConfig:
-    """Everything that determines a training run beside its data.
+    """Settings that every method has; each method's own configuration derives from it."""
 
-    Attributes:
-        method: one of the seven.
-        strategy: ``varied`` trains on all instances; ``small``, ``medium`` and ``large`` on one.
-        steps: environment steps.
-        seed: everything random follows from it.
-        features: ``full`` or ``paper``.
-        preset: ``paper`` rotates instances and updates targets as the paper does.
-        envs: environments stepped together.
-        decoder: ``nearest``, ``sampled``, ``rule:module:function``, ``scored`` or ``preview``.
-        k: how many of the nearest actions a decoder chooses among.
-        hidden: widths of the hidden layers of policy, value and Q networks.
-        learning_rate: of Adam.
-        anneal: let the learning rate of PPO fall to 0 in a straight line over the run.
-        batch_size: transitions per gradient step.
-        gamma: discount.
-        rollout: transitions per PPO update, over all environments.
-        epochs: passes over a rollout.
-        entropy: weight of the entropy bonus.
-        log_std: logarithm of the deviation with which `projection` begins to explore.
-        gae_lambda: of the advantage estimate.
-        clip: PPO's clipping range.
-        max_grad_norm: gradients are cut to this norm.
-        weight_decay: of Adam.
-        scale_rewards: multiply rewards by the episode length, so that a step weighs the same in a
-            small and in a large instance.
-        shaped_rewards: learn from ``Problem.shaped_reward`` instead of the reward.
-        n_step: length of the returns that Q is fitted to (`iterative` and the scorer).
-        buffer: transitions that `iterative` remembers.
-        train_every: environment steps per gradient step of `iterative`.
-        target_every: environment steps between target updates of `iterative`.
-        tau: share of the new weights in a target update.
-        exploration: share of the steps over which `iterative`'s epsilon falls from 1 to 0.05.
-    """
+    #: name of the method
+    method: ClassVar[str]
+    #: what the preset `paper` changes
+    paper: ClassVar[Mapping[str, Any]] = {"scale_rewards": False, "shaped_rewards": False}
 
-    method: str = "projection"
-    strategy: str = "varied"
-    steps: int = 100_000
-    seed: int = 0
-    features: str = "full"
-    preset: str = "default"
-    envs: int = 8
-    decoder: str = "nearest"
-    k: int = 10
-    hidden: tuple[int, ...] = (128, 64)
-    learning_rate: float = 1e-3
-    anneal: bool = False
-    batch_size: int = 64
-    gamma: float = 0.9
-    rollout: int = 2048
-    epochs: int = 10
-    entropy: float = 0.01
-    log_std: float = 0.0
-    gae_lambda: float = 0.95
-    clip: float = 0.2
-    max_grad_norm: float = 0.5
-    weight_decay: float = 1e-4
-    scale_rewards: bool = True
-    shaped_rewards: bool = True
-    n_step: int = 5
-    buffer: int = 50_000
-    train_every: int = 4
-    target_every: int = 1000
-    tau: float = 1.0
-    exploration: float = 0.5
+    strategy: str = setting(
+        "varied",
+        "varied trains on all instances; small, medium and large on one",
+        choices=STRATEGIES,
+    )
+    steps: int = setting(100_000, "environment steps", least=1)
+    seed: int = setting(0, "seed of everything random", least=0)
+    features: str = setting("full", "feature set", choices=FEATURE_SETS)
+    preset: str = setting(
+        "default",
+        "paper: the paper's values, and instances in its order",
+        choices=PRESETS,
+    )
+    envs: int = setting(8, "environments stepped together", least=1)
+    rollout: int = setting(
+        2048, "steps between two rows of the learning curve; of PPO, between two updates", least=1
+    )
+    hidden: tuple[int, ...] = setting((128, 64), "widths of the hidden layers", least=1)
+    learning_rate: float = setting(1e-3, "learning rate of Adam", above=0.0)
+    batch_size: int = setting(64, "transitions per gradient step", least=1)
+    gamma: float = setting(0.9, "discount", least=0.0, most=1.0)
+    max_grad_norm: float = setting(0.5, "norm that gradients are cut to", above=0.0)
+    weight_decay: float = setting(1e-4, "weight decay of Adam", least=0.0)
+    scale_rewards: bool = setting(
+        True, "multiply rewards by the episode length, so that steps weigh the same at every size"
+    )
+    shaped_rewards: bool = setting(True, "learn from Problem.shaped_reward instead of the reward")
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            _check_type(field.name, getattr(self, field.name), getattr(TrainConfig, field.name))
-        for name, known in (
-            ("method", METHODS),
-            ("strategy", STRATEGIES),
-            ("preset", PRESETS),
-            ("features", ("full", "paper")),
-        ):
-            if getattr(self, name) not in known:
-                raise UsageError(suggest(name, getattr(self, name), known))
-        for name in _COUNTS:
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name}={getattr(self, name)}: at least 1")
-        if self.seed < 0:
-            raise UsageError(f"seed={self.seed}: seeds are not negative")
-        if self.decoder != "nearest":
-            if self.method not in ("projection", "soft-projection"):
-                raise UsageError(f"decoder={self.decoder!r}: {self.method} does not decode points")
-            from lagco.latent.decoder import Decoder
+        for entry in fields(self):
+            _check(entry, getattr(self, entry.name))
 
-            Decoder(self.decoder, self.k)  # says what is wrong with them
-        for name in ("gamma", "gae_lambda", "tau", "exploration"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise UsageError(f"{name}={getattr(self, name)}: between 0 and 1")
-        for name in ("learning_rate", "clip", "max_grad_norm"):
-            if not 0.0 < getattr(self, name) < math.inf:
-                raise UsageError(f"{name}={getattr(self, name)}: a positive number")
-        if any(width < 1 for width in self.hidden):
-            raise UsageError(f"hidden={list(self.hidden)}: widths of at least 1")
-        if self.batch_size < 2 and self.method != "iterative":
+    @classmethod
+    def preset_values(cls, preset: str, features: str) -> dict[str, Any]:
+        """Values that a preset or a feature set changes in the defaults."""
+        if preset != "paper":
+            return {}
+        return {"features": "paper", **cls.paper}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        plain = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in dataclasses.asdict(self).items()
+        }
+        return {"method": self.method, **plain}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The inverse of :meth:`as_dict`; unknown names and wrong values are errors."""
+        known = [entry.name for entry in fields(cls)]
+        for name in values:
+            if name not in (*known, "method"):
+                raise UsageError(
+                    suggest(f"setting of {cls.method}", name, known) + _elsewhere(name)
+                )
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in values.items()
+            if name != "method"
+        }
+        return cls(**given)
+
+
+@dataclass(frozen=True)
+class PPOConfig(TrainConfig):
+    """Settings of the methods that learn by PPO."""
+
+    epochs: int = setting(10, "passes over a rollout", least=1)
+    entropy: float = setting(0.01, "weight of the entropy bonus", least=0.0)
+    gae_lambda: float = setting(0.95, "lambda of the advantage estimate", least=0.0, most=1.0)
+    clip: float = setting(0.2, "clipping range", above=0.0)
+    anneal: bool = setting(False, "let the learning rate fall to 0 in a straight line over the run")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.batch_size < 2:
             raise UsageError(f"batch_size={self.batch_size}: at least 2, advantages are normalised")
         if self.rollout % self.envs:
             raise UsageError(
@@ -132,20 +133,31 @@ class TrainConfig:
                 "contributes the same number of steps"
             )
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return dataclasses.asdict(self) | {"hidden": list(self.hidden)}
+
+def train_config(file: str | Path | None = None, **given: Any) -> TrainConfig:
+    """The configuration of a run: defaults of method and preset, then a TOML file, then `given`.
+
+    Entries of `given` that are None count as not given. An unknown name is an error.
+    """
+    from lagco.agents.registry import method_of
+
+    values = {} if file is None else _read_toml(Path(file))
+    values |= {name: value for name, value in given.items() if value is not None}
+    kind = method_of(str(values.get("method", "projection"))).config
+    preset, features = str(values.get("preset", "default")), str(values.get("features", "full"))
+    return kind.from_dict(kind.preset_values(preset, features) | values)
 
 
-def _check_type(name: str, value: Any, default: Any) -> None:
-    """Refuse a value of another kind than the default; whole numbers do for real ones."""
+def _check(entry: dataclasses.Field[Any], value: Any) -> None:
+    """Refuse a value of another kind than the default, or outside its limits."""
+    name, default, limits = entry.name, entry.default, entry.metadata
     if isinstance(default, bool):
         fits, wanted = isinstance(value, bool), "true or false"
     elif isinstance(default, int):
         fits, wanted = isinstance(value, int) and not isinstance(value, bool), "a whole number"
     elif isinstance(default, float):
         fits = isinstance(value, int | float) and not isinstance(value, bool)
-        wanted = "a number"
+        fits, wanted = fits and math.isfinite(value), "a number"
     elif isinstance(default, tuple):
         fits = isinstance(value, tuple) and all(type(width) is int for width in value)
         wanted = "whole numbers in brackets"
@@ -153,60 +165,60 @@ def _check_type(name: str, value: Any, default: Any) -> None:
         fits, wanted = isinstance(value, type(default)), "text in quotes"
     if not fits:
         raise UsageError(f"{name}={value!r}: give {wanted}")
+    if limits.get("choices") and value not in limits["choices"]:
+        raise UsageError(suggest(name, value, limits["choices"]))
+    least, most, above = limits.get("least"), limits.get("most"), limits.get("above")
+    numbers = value if isinstance(value, tuple) else (value,)
+    shown = list(value) if isinstance(value, tuple) else value
+    if least is not None and most is not None:
+        if not all(least <= number <= most for number in numbers):
+            raise UsageError(f"{name}={shown}: between {least:g} and {most:g}")
+    elif least is not None and not all(number >= least for number in numbers):
+        raise UsageError(f"{name}={shown}: at least {least:g}")
+    if above is not None and not all(number > above for number in numbers):
+        raise UsageError(f"{name}={shown}: more than {above:g}")
 
 
-#: numbers that are at least 1
-_COUNTS = (
-    *("steps", "envs", "k", "batch_size", "rollout", "epochs", "n_step", "buffer"),
-    *("train_every", "target_every"),
-)
+def _elsewhere(name: str) -> str:
+    """The end of a message: which other methods have a setting."""
+    from lagco.agents.registry import METHODS
 
-#: what a method changes in the defaults, and what the preset `paper` then changes
-_METHOD_DEFAULTS: dict[str, dict[str, Any]] = {
-    # a bonus per dimension would keep the noise of a wide Gaussian from ever falling
-    "projection": {"entropy": 0.0, "log_std": -1.0},
-    "soft-projection": {
-        "entropy": 0.001,
-        "gamma": 0.95,
-        "gae_lambda": 0.9,
-        "batch_size": 256,
-        "anneal": True,
-    },
-    "iterative": {"learning_rate": 1e-4, "batch_size": 32, "gamma": 0.95},
-}
-#: with `paper` features, from which less can be told, the mode else turns in circles
-_WITH_PAPER_FEATURES: dict[str, dict[str, Any]] = {"projection": {"anneal": True}}
-_PAPER: dict[str, Any] = {"scale_rewards": False, "shaped_rewards": False}
-_PAPER_METHODS: dict[str, dict[str, Any]] = {
-    "iterative": {"tau": 0.05, "target_every": 10_000},
-    **{
-        method: {"anneal": False}
-        | {name: getattr(TrainConfig, name) for name in _METHOD_DEFAULTS[method]}
-        for method in ("projection", "soft-projection")
-    },
-}
+    others = [
+        other.name
+        for other in METHODS.values()
+        if name in {entry.name for entry in fields(other.config)}
+    ]
+    return f"; {', '.join(others)} have {name!r}" if others else ""
 
 
-def train_config(file: str | Path | None = None, **given: Any) -> TrainConfig:
-    """The configuration of a run: defaults of method and preset, then a TOML file, then `given`.
+def applicable_settings(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of `values`, given for several methods, that a method has.
 
-    Entries of `given` that are None count as not given. An unknown key is an error.
+    Raises:
+        UsageError: no method at all has such a setting.
     """
-    values = {} if file is None else _read_toml(Path(file))
-    values |= {name: value for name, value in given.items() if value is not None}
-    known = [field.name for field in fields(TrainConfig)]
-    for name in values:
+    from lagco.agents.registry import METHODS
+
+    own = {entry.name for entry in fields(METHODS[method].config)}
+    for name in set(values) - own:
+        known = {entry.name for other in METHODS.values() for entry in fields(other.config)}
         if name not in known:
-            raise UsageError(suggest("configuration key", name, known))
-    method = str(values.get("method", TrainConfig.method))
-    base = dict(_METHOD_DEFAULTS.get(method, {}))
-    if values.get("features") == "paper":
-        base |= _WITH_PAPER_FEATURES.get(method, {})
-    if values.get("preset") == "paper":
-        base |= _PAPER | _PAPER_METHODS.get(method, {}) | {"features": "paper"}
-    if isinstance(values.get("hidden"), list):
-        values["hidden"] = tuple(values["hidden"])
-    return replace(TrainConfig(), **(base | values))
+            raise UsageError(suggest("setting", name, sorted(known)))
+    return {name: value for name, value in values.items() if name in own}
+
+
+def parse_settings(entries: Iterable[str]) -> dict[str, Any]:
+    """Settings from ``name=value`` texts, the values spelled as in TOML."""
+    found: dict[str, Any] = {}
+    for entry in entries:
+        name, equals, text = entry.partition("=")
+        if not equals:
+            raise UsageError(f"{entry!r}: give NAME=VALUE, such as entropy=0.01")
+        try:
+            found[name.strip()] = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[name.strip()] = text.strip()
+    return found
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

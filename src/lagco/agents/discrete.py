@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import gymnasium as gym
@@ -18,8 +18,8 @@ import numpy as np
 from stable_baselines3 import PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 
-from lagco.agents.config import TrainConfig
-from lagco.agents.method import Weights
+from lagco.agents.config import PPOConfig
+from lagco.agents.method import Look, Method, Weights
 from lagco.agents.network import layer_arrays, perceptron, policy_arguments, ppo_arguments
 from lagco.agents.padding import PaddedActions, PaddingObservation, Widths
 from lagco.agents.projection import LatentVecEnv, vec_env_options
@@ -139,17 +139,23 @@ class PooledVecEnv(LatentVecEnv, _PaddedActionEnv):
         return gym.spaces.Discrete(self.widths.actions)
 
 
-class DiscreteMethod:
+class DiscreteMethod(Method):
     """PPO or MaskablePPO over numbered actions.
 
     Args:
+        name: of the method.
         pooled: observe pooled embeddings (`g-*`) instead of padded arrays (`p-*`).
         masked: mask invalid actions (`-m`).
+        look: in figures.
     """
 
-    def __init__(self, pooled: bool, masked: bool) -> None:
-        self.name = f"{'g' if pooled else 'p'}-discrete{'-m' if masked else ''}"
+    padded = True
+
+    def __init__(self, name: str, pooled: bool, masked: bool, look: Look) -> None:
+        self.name = self.label = name
+        self.look = look
         self.latent = pooled
+        self.config = dataclass(frozen=True)(type("DiscreteConfig", (PPOConfig,), {"method": name}))
         self._masked = masked
 
     def env(
@@ -157,7 +163,7 @@ class DiscreteMethod:
         problem: type[Problem],
         instances: Sequence[Instance],
         space: LatentSpace | None,
-        config: TrainConfig,
+        config: PPOConfig,
         pad_to: Sequence[Instance] = (),
     ) -> ProblemVecEnv:
         """See :class:`~lagco.agents.method.Method`."""
@@ -166,7 +172,7 @@ class DiscreteMethod:
             return PaddingVecEnv(problem, instances, pad_to, **options)
         return PooledVecEnv(problem, instances, self._checked(space), pad_to, **options)
 
-    def model(self, env: ProblemVecEnv, config: TrainConfig) -> BaseAlgorithm:
+    def model(self, env: ProblemVecEnv, config: PPOConfig) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""
         keywords, arguments = policy_arguments(config), ppo_arguments(config)
         if self._masked:
@@ -277,7 +283,7 @@ class DiscreteActor:
         }
 
 
-#: the four of them
-DISCRETE_METHODS = tuple(
-    DiscreteMethod(pooled, masked) for pooled in (False, True) for masked in (False, True)
-)
+P_DISCRETE = DiscreteMethod("p-discrete", False, False, Look("#e69f00", "square-open", "dot"))
+P_DISCRETE_M = DiscreteMethod("p-discrete-m", False, True, Look("#e69f00", "square"))
+G_DISCRETE = DiscreteMethod("g-discrete", True, False, Look("#cc79a7", "diamond-open", "dot"))
+G_DISCRETE_M = DiscreteMethod("g-discrete-m", True, True, Look("#cc79a7", "diamond"))

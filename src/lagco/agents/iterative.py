@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -21,9 +21,9 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.dqn.policies import DQNPolicy
 from torch import Tensor, nn
 
-from lagco.agents.config import TrainConfig
+from lagco.agents.config import TrainConfig, setting, with_default
 from lagco.agents.discrete import without_summary
-from lagco.agents.method import Weights
+from lagco.agents.method import Look, Method, Weights
 from lagco.agents.network import layer_arrays, policy_arguments
 from lagco.agents.padding import PaddedActions
 from lagco.agents.projection import LatentVecEnv, vec_env_options
@@ -274,18 +274,51 @@ class IterativeDQN(DQN):
         self.replay_buffer.restore(state["buffer"], arrays)
 
 
-class IterativeMethod:
+@dataclass(frozen=True)
+class IterativeConfig(TrainConfig):
+    """Settings of `iterative`."""
+
+    method = "iterative"
+    paper = {**TrainConfig.paper, "tau": 0.05, "target_every": 10_000}  # noqa: RUF012
+
+    learning_rate: float = with_default(TrainConfig, "learning_rate", 1e-4)
+    batch_size: int = with_default(TrainConfig, "batch_size", 32)
+    gamma: float = with_default(TrainConfig, "gamma", 0.95)
+    max_grad_norm: float = with_default(TrainConfig, "max_grad_norm", 10.0)
+    n_step: int = setting(5, "length of the returns that Q is fitted to", least=1)
+    buffer: int = setting(50_000, "transitions that are remembered", least=1)
+    train_every: int = setting(4, "environment steps per gradient step", least=1)
+    target_every: int = setting(1000, "environment steps between target updates", least=1)
+    tau: float = setting(1.0, "share of the new weights in a target update", least=0.0, most=1.0)
+    exploration: float = setting(
+        0.5, "share of the steps over which epsilon falls from 1 to 0.05", least=0.0, most=1.0
+    )
+    reduce: int = setting(
+        0,
+        "dimensions that action vectors are reduced to by principal components; 0 keeps all",
+        least=0,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.hidden:
+            raise UsageError("hidden=[]: a Q network needs a hidden layer")
+
+
+class IterativeMethod(Method):
     """Takes the valid action of the largest Q; explores by epsilon."""
 
     name = "iterative"
-    latent = True
+    label = "iterative"
+    look = Look("#009e73", "triangle-up")
+    config = IterativeConfig
 
     def env(
         self,
         problem: type[Problem],
         instances: Sequence[Instance],
         space: LatentSpace | None,
-        config: TrainConfig,
+        config: IterativeConfig,
         pad_to: Sequence[Instance] = (),
     ) -> ProblemVecEnv:
         """See :class:`~lagco.agents.method.Method`."""
@@ -295,11 +328,9 @@ class IterativeMethod:
         options = vec_env_options(config)
         return IterativeVecEnv(problem, instances, space, standardised=standardised, **options)
 
-    def model(self, env: ProblemVecEnv, config: TrainConfig) -> BaseAlgorithm:
+    def model(self, env: ProblemVecEnv, config: IterativeConfig) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""
         assert isinstance(env, IterativeVecEnv)
-        if not config.hidden:
-            raise UsageError("hidden=(): a Q network needs a hidden layer")
         width = env.space.scale.width
         every = max(1, round(config.train_every / config.envs))
         keywords = {
@@ -329,6 +360,7 @@ class IterativeMethod:
             target_update_interval=config.target_every,
             exploration_fraction=config.exploration,
             exploration_final_eps=EPSILON,
+            max_grad_norm=config.max_grad_norm,
             policy_kwargs=keywords,
             seed=config.seed,
             device="cpu",
@@ -409,3 +441,6 @@ class IterativeActor:
             "list": listed - observed,
             "values": time.perf_counter() - listed,
         }
+
+
+METHOD = IterativeMethod()

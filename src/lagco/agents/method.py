@@ -1,8 +1,10 @@
-"""What a method has to say: its environment, its model, and how its weights decide."""
+"""The interface of a method: its traits, its configuration, its model, and how it decides."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -16,8 +18,24 @@ from lagco.core.problem import Problem
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentSpace
+from lagco.search import Metric
 
 Weights: TypeAlias = Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Look:
+    """The look of a method in figures.
+
+    Attributes:
+        colour: of lines and marks, ``#rrggbb``.
+        symbol: of marks, in Plotly's names.
+        dash: of lines, in Plotly's names.
+    """
+
+    colour: str
+    symbol: str
+    dash: str = "solid"
 
 
 class Actor(Protocol):
@@ -28,40 +46,56 @@ class Actor(Protocol):
         ...
 
 
-class Method(Protocol):
-    """One of the seven methods.
+class Method(ABC):
+    """A way to learn to decide, and to decide.
 
-    A trained agent is `weights` (arrays) and `facts` (JSON values); `actor` decides with nothing
-    else but these and the latent space, without torch.
+    A method is one module with one object of this class, and one line in a registry. Commands,
+    studies and reports know it only through this interface. A trained agent is `weights` (arrays)
+    and `facts` (JSON values); :meth:`actor` decides with nothing else but these and the latent
+    space.
+
+    Attributes:
+        name: in commands and files.
+        label: in tables and figures.
+        look: in figures.
+        config: dataclass of its settings, with their defaults and those of the preset ``paper``.
+        latent: whether it sees problems through a latent space.
+        padded: whether it reserves room for the largest instance.
+        metric: by which the points that it predicts are decoded; None if it predicts none.
     """
 
     name: str
-    #: whether it sees problems through a latent space
-    latent: bool
+    label: str
+    look: Look
+    config: type[TrainConfig]
+    latent: bool = True
+    padded: bool = False
+    metric: Metric | None = None
 
+    @abstractmethod
     def env(
         self,
         problem: type[Problem],
         instances: Sequence[Instance],
         space: LatentSpace | None,
-        config: TrainConfig,
+        config: Any,
         pad_to: Sequence[Instance] = (),
     ) -> ProblemVecEnv:
         """The training environment; a padded one reserves the maxima over `pad_to` too."""
-        ...
 
-    def model(self, env: ProblemVecEnv, config: TrainConfig) -> BaseAlgorithm:
+    @abstractmethod
+    def model(self, env: Any, config: Any) -> BaseAlgorithm:
         """The untrained model on that environment."""
-        ...
 
-    def weights(self, model: BaseAlgorithm) -> dict[str, Array]:
+    @abstractmethod
+    def weights(self, model: Any) -> dict[str, Array]:
         """The arrays that decide; the model's own, not copies."""
-        ...
 
-    def facts(self, env: ProblemVecEnv) -> dict[str, Any]:
-        """JSON values that deciding needs beside the weights (padding widths, …)."""
-        ...
+    def facts(self, env: Any) -> dict[str, Any]:
+        """JSON values that deciding needs in addition to the weights (padding widths, …)."""
+        return {}
 
+    @abstractmethod
     def actor(
         self,
         env: ContinuousEnv,
@@ -70,5 +104,7 @@ class Method(Protocol):
         space: LatentSpace | None,
         decoder: Decoder | None,
     ) -> Actor:
-        """Something that decides in `env`; `decoder` overrides how points are decoded."""
-        ...
+        """An actor in `env`; `decoder` overrides how points are decoded."""
+
+    def __repr__(self) -> str:
+        return f"<method {self.name!r}>"

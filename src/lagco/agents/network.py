@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from lagco.agents.config import TrainConfig
+from lagco.agents.config import PPOConfig, TrainConfig
 from lagco.arrays import Array
 from lagco.errors import LagcoError
 
@@ -107,7 +107,7 @@ def layer_arrays(prefix: str, *modules: Any) -> dict[str, Array]:
     return found
 
 
-def ppo_arguments(config: TrainConfig) -> dict[str, Any]:
+def ppo_arguments(config: PPOConfig) -> dict[str, Any]:
     """Arguments of Stable-Baselines3's PPO; its policy keywords apart."""
     return {
         "n_steps": config.rollout // config.envs,
@@ -124,7 +124,7 @@ def ppo_arguments(config: TrainConfig) -> dict[str, Any]:
     }
 
 
-def _falling(config: TrainConfig) -> Callable[[float], float]:
+def _falling(config: PPOConfig) -> Callable[[float], float]:
     """From the share of the run that is left after a rollout to the learning rate.
 
     The last update, after which nothing is left, has that of the last rollout's share.
@@ -134,7 +134,7 @@ def _falling(config: TrainConfig) -> Callable[[float], float]:
 
 
 def policy_arguments(config: TrainConfig) -> dict[str, Any]:
-    """Policy keywords that all PPO methods share."""
+    """Policy keywords that all methods share."""
     from torch import nn
 
     hidden = list(config.hidden)

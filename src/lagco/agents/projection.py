@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
@@ -11,8 +12,8 @@ import numpy as np
 from stable_baselines3 import PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 
-from lagco.agents.config import TrainConfig
-from lagco.agents.method import Weights
+from lagco.agents.config import PPOConfig, TrainConfig, setting, with_default
+from lagco.agents.method import Look, Method, Weights
 from lagco.agents.network import layer_arrays, perceptron, policy_arguments, ppo_arguments
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
@@ -21,7 +22,7 @@ from lagco.core.problem import Problem
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentSpace
-from lagco.search import NoValidAction
+from lagco.search import Metric, NoValidAction
 
 
 class LatentVecEnv(ProblemVecEnv):
@@ -86,26 +87,73 @@ class ProjectionVecEnv(LatentVecEnv):
         return plain_action(view.raw(row)[0])
 
 
-class ProjectionMethod:
+@dataclass(frozen=True)
+class PointConfig(PPOConfig):
+    """Settings of the methods that predict points of the latent space by PPO."""
+
+    decoder: str = setting(
+        "nearest", "decoder: nearest, sampled, rule:module:function, scored or preview"
+    )
+    k: int = setting(10, "nearest actions that a decoder chooses among", least=1)
+    n_step: int = setting(5, "length of the returns that the scorer is fitted to", least=1)
+    reduce: int = setting(
+        0,
+        "dimensions that action vectors are reduced to by principal components; 0 keeps all",
+        least=0,
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        Decoder(self.decoder, self.k)  # says what is wrong with them
+
+
+@dataclass(frozen=True)
+class ProjectionConfig(PointConfig):
+    """Settings of `projection`."""
+
+    method = "projection"
+    paper = {**PointConfig.paper, "entropy": 0.01, "log_std": 0.0, "anneal": False}  # noqa: RUF012
+
+    # a bonus per dimension would keep the noise of a wide Gaussian from ever falling
+    entropy: float = with_default(PointConfig, "entropy", 0.0)
+    log_std: float = setting(-1.0, "logarithm of the deviation with which exploration begins")
+
+    @classmethod
+    def preset_values(cls, preset: str, features: str) -> dict[str, Any]:
+        """See :class:`~lagco.agents.config.TrainConfig`.
+
+        With `paper` features, from which less can be told, the learning rate falls: else the mode
+        turns in circles.
+        """
+        if preset != "paper" and features == "paper":
+            return {"anneal": True}
+        return super().preset_values(preset, features)
+
+
+class ProjectionMethod(Method):
     """Gaussian over the Box; the nearest valid action by cosine."""
 
     name = "projection"
-    latent = True
+    label = "projection"
+    look = Look("#0072b2", "circle")
+    config: type[TrainConfig] = ProjectionConfig
+    metric: Metric | None = "cosine"
 
     def env(
         self,
         problem: type[Problem],
         instances: Sequence[Instance],
         space: LatentSpace | None,
-        config: TrainConfig,
+        config: PointConfig,
         pad_to: Sequence[Instance] = (),
     ) -> ProblemVecEnv:
         """See :class:`~lagco.agents.method.Method`."""
         assert space is not None
-        decoder = Decoder(config.decoder, config.k, "cosine")
+        assert self.metric is not None
+        decoder = Decoder(config.decoder, config.k, self.metric)
         return ProjectionVecEnv(problem, instances, space, decoder, **vec_env_options(config))
 
-    def model(self, env: ProblemVecEnv, config: TrainConfig) -> BaseAlgorithm:
+    def model(self, env: ProblemVecEnv, config: Any) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""
         keywords = policy_arguments(config) | {"log_std_init": config.log_std}
         return PPO("MlpPolicy", env, policy_kwargs=keywords, **ppo_arguments(config))
@@ -115,10 +163,6 @@ class ProjectionMethod:
         policy: Any = model.policy
         found = layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
         return found | {"log_std": policy.log_std.detach().numpy()}
-
-    def facts(self, env: ProblemVecEnv) -> dict[str, Any]:
-        """See :class:`~lagco.agents.method.Method`."""
-        return {}
 
     def actor(
         self,
@@ -130,7 +174,8 @@ class ProjectionMethod:
     ) -> ProjectionActor:
         """See :class:`~lagco.agents.method.Method`."""
         assert space is not None
-        return ProjectionActor(env, weights, space, decoder or Decoder())
+        assert self.metric is not None
+        return ProjectionActor(env, weights, space, decoder or Decoder("nearest", 1, self.metric))
 
 
 class ProjectionActor:
@@ -206,3 +251,6 @@ def vec_env_options(config: TrainConfig) -> dict[str, Any]:
         "scale_rewards": config.scale_rewards,
         "shaped_rewards": config.shaped_rewards,
     }
+
+
+METHOD = ProjectionMethod()

@@ -23,10 +23,16 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.type_aliases import RolloutBufferSamples
 from torch import Tensor, nn
 
-from lagco.agents.config import TrainConfig
-from lagco.agents.method import Weights
+from lagco.agents.config import TrainConfig, with_default
+from lagco.agents.method import Look, Weights
 from lagco.agents.network import layer_arrays, policy_arguments, ppo_arguments
-from lagco.agents.projection import LatentVecEnv, ProjectionActor, ProjectionMethod, vec_env_options
+from lagco.agents.projection import (
+    LatentVecEnv,
+    PointConfig,
+    ProjectionActor,
+    ProjectionMethod,
+    vec_env_options,
+)
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
@@ -34,7 +40,7 @@ from lagco.core.problem import Problem
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentSpace, LatentView
-from lagco.search import Neighbours, NoValidAction, ProductSpace
+from lagco.search import Metric, Neighbours, NoValidAction, ProductSpace
 
 #: so many candidates at most
 CANDIDATES = 256
@@ -261,17 +267,45 @@ class SoftProjectionPolicy(ActorCriticPolicy):
         return torch.log_softmax(scaled.masked_fill(~batch.valid, -1e9), dim=1)
 
 
+@dataclass(frozen=True)
+class SoftProjectionConfig(PointConfig):
+    """Settings of `soft-projection`.
+
+    The decoder is the one of the trained agent; in training the policy draws from its softmax.
+    """
+
+    method = "soft-projection"
+    paper = {  # noqa: RUF012
+        **PointConfig.paper,
+        "entropy": 0.01,
+        "gamma": 0.9,
+        "gae_lambda": 0.95,
+        "batch_size": 64,
+        "anneal": False,
+    }
+
+    entropy: float = with_default(PointConfig, "entropy", 0.001)
+    gamma: float = with_default(PointConfig, "gamma", 0.95)
+    gae_lambda: float = with_default(PointConfig, "gae_lambda", 0.9)
+    batch_size: int = with_default(PointConfig, "batch_size", 256)
+    anneal: bool = with_default(PointConfig, "anneal", True)
+
+
 class SoftProjectionMethod(ProjectionMethod):
     """Categorical over the valid actions; the mode is the nearest one by inner product."""
 
     name = "soft-projection"
+    label = "soft-projection"
+    look = Look("#d55e00", "star")
+    config: type[TrainConfig] = SoftProjectionConfig
+    metric: Metric | None = "inner"
 
     def env(
         self,
         problem: type[Problem],
         instances: Sequence[Instance],
         space: LatentSpace | None,
-        config: TrainConfig,
+        config: PointConfig,
         pad_to: Sequence[Instance] = (),
     ) -> ProblemVecEnv:
         """See :class:`~lagco.agents.method.Method`."""
@@ -279,7 +313,7 @@ class SoftProjectionMethod(ProjectionMethod):
         decoder = Decoder("nearest", config.k, "inner")
         return CandidateVecEnv(problem, instances, space, decoder, **vec_env_options(config))
 
-    def model(self, env: ProblemVecEnv, config: TrainConfig) -> BaseAlgorithm:
+    def model(self, env: ProblemVecEnv, config: Any) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""
         assert isinstance(env, CandidateVecEnv)
         keywords = policy_arguments(config)
@@ -339,3 +373,6 @@ class SoftProjectionActor(ProjectionActor):
         best = np.argsort(-perturbed, kind="stable")[:k]
         drawn = Neighbours(candidates.rows[best], perturbed[best])
         return decoder.pick(self.view, drawn, rng, self._observation)
+
+
+METHOD = SoftProjectionMethod()

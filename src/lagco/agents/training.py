@@ -21,8 +21,8 @@ from lagco.agents.bundle import DESCRIPTION, SPACE, load, save_bundle
 from lagco.agents.checkpoint import read_header, restore_checkpoint, save_checkpoint
 from lagco.agents.config import TrainConfig, train_config
 from lagco.agents.lean import lean_torch
-from lagco.agents.methods import method_of
-from lagco.agents.projection import LatentVecEnv
+from lagco.agents.projection import LatentVecEnv, PointConfig
+from lagco.agents.registry import method_of
 from lagco.agents.scorer import Scorer, n_step_returns
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
@@ -41,7 +41,6 @@ RUN, CHECKPOINT, CURVE = "run.json", "checkpoint.safetensors", "progress.csv"
 _COLUMNS = ("steps", "episodes", "score", "score_best", "return", "length", "seconds")
 
 _SAVE_EVERY = 8
-_PADDED = ("p-discrete", "p-discrete-m", "g-discrete", "g-discrete-m")
 
 #: called after every rollout with the row of the curve
 Report = Callable[[dict[str, Any]], None]
@@ -70,15 +69,15 @@ def train(
         file: TOML file with settings.
         encoder: pre-trained encoder or its folder; pre-trained on the training instances without.
         init: bundle whose policy weights and latent space to start from.
-        pad_to: instances that a padded method reserves room for beside its training instances.
+        pad_to: instances that a padded method reserves room for in addition to those of `data`.
         report: called after every rollout.
-        settings: fields of :class:`~lagco.agents.config.TrainConfig`.
+        settings: fields of the method's configuration, ``method`` among them.
     """
     cls = problem_class(problem)
     config = config or train_config(file, **settings)
     instances = chosen_instances(data, config.strategy, cls.name)
     folder = Path(out)
-    reserved = [] if config.method not in _PADDED else list(pad_to)
+    reserved = _reserved(config, data, pad_to)
     if encoder is not None and init is not None:
         raise UsageError("give encoder= or init=, not both: an agent brings its encoder")
     if encoder is not None and not isinstance(encoder, Encoder):
@@ -90,6 +89,18 @@ def train(
         with lean_torch():
             _run(cls, instances, folder, config, identity, encoder, start, reserved, report)
     return load(folder, cls, instances[0])
+
+
+def _reserved(
+    config: TrainConfig,
+    data: str | Path | DataSet | Sequence[Instance],
+    pad_to: DataSet | Sequence[Instance],
+) -> list[Instance]:
+    """Instances that a padded method reserves room for: all of the data set, and `pad_to`."""
+    if not method_of(config.method).padded:
+        return []
+    whole = DataSet.load(data) if isinstance(data, str | Path) else data
+    return [*(whole if config.strategy != "varied" else ()), *pad_to]
 
 
 def chosen_instances(
@@ -178,17 +189,17 @@ def _space(
             cls, instances, features=config.features, seed=config.seed, progress=False
         )
     sources = problem_environments(cls, instances, config.features)
-    space = LatentSpace.fit(encoder, sources, seed=config.seed)
+    reduce = getattr(config, "reduce", 0) or None
+    space = LatentSpace.fit(encoder, sources, seed=config.seed, reduce=reduce)
     save_space(space, folder / SPACE)
     return space
 
 
 def _scorer(env: ProblemVecEnv, config: TrainConfig) -> Scorer | None:
     """What the decoder ``scored`` ranks by; it learns beside the policy."""
-    if config.decoder != "scored":
+    if not isinstance(config, PointConfig) or config.decoder != "scored":
         return None
-    if not isinstance(env, LatentVecEnv):
-        raise UsageError(f"decoder='scored': {config.method} does not decode points")
+    assert isinstance(env, LatentVecEnv)
     scorer = Scorer(env.views[0].observation_width, env.space.scale.width, config)
     env.decoder.values = scorer.values
     env.log_executed()
@@ -304,6 +315,7 @@ class _Callback(BaseCallback):
         if self._scorer is None:
             return
         assert isinstance(self._env, LatentVecEnv)
+        assert isinstance(self._config, PointConfig)
         buffer: Any = self.model.rollout_buffer  # type: ignore[attr-defined]
         dones = np.asarray(self.locals["dones"], dtype=np.float32)
         last = self.locals["values"].detach().numpy().ravel() * (1.0 - dones)

@@ -33,24 +33,29 @@ def train(
     envs: Annotated[int | None, typer.Option(help="Environments stepped together.")] = None,
     preset: Annotated[str | None, typer.Option(help="default or paper.")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file with settings.")] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any setting of the method, as NAME=VALUE; may be repeated."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train an agent; a run that was interrupted goes on where it was."""
     import lagco
-    from lagco.agents.config import train_config
+    from lagco.agents.config import parse_settings, train_config
 
-    settings = train_config(
-        config,
-        method=method,
-        strategy=strategy,
-        steps=steps,
-        seed=seed,
-        features=features,
-        decoder=decoder,
-        k=k,
-        envs=envs,
-        preset=preset,
-    )
+    named = {
+        "method": method,
+        "strategy": strategy,
+        "steps": steps,
+        "seed": seed,
+        "features": features,
+        "decoder": decoder,
+        "k": k,
+        "envs": envs,
+        "preset": preset,
+    }
+    given = {name: value for name, value in named.items() if value is not None}
+    settings = train_config(config, **(parse_settings(setting or ()) | given))
     with Progress(
         TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), disable=as_json
     ) as bar:

@@ -3,34 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from lagco.agents.config import STRATEGIES
+from lagco.agents.method import Look
+from lagco.agents.registry import METHODS, method_of
 from lagco.registration import ENTRIES
 from lagco.study.settings import BASELINES, FAISS, known_methods
 
 LETTERS = {"small": "S", "medium": "M", "large": "L", "varied": "V"}
 
 
-@dataclass(frozen=True)
-class Look:
-    """Look of a method: hue by family, an open mark and a dashed line without masking."""
-
-    colour: str
-    symbol: str
-    dash: str = "solid"
-
-
-# hues of Okabe and Ito
-_LOOKS = {
-    "p-discrete": Look("#e69f00", "square-open", "dot"),
-    "p-discrete-m": Look("#e69f00", "square"),
-    "g-discrete": Look("#cc79a7", "diamond-open", "dot"),
-    "g-discrete-m": Look("#cc79a7", "diamond"),
-    "iterative": Look("#009e73", "triangle-up"),
-    "projection": Look("#0072b2", "circle"),
-    "soft-projection": Look("#d55e00", "star"),
-}
 #: looks of what methods are compared with
 _OTHERS = {
     "random": Look("#9a9a9a", "x-thin-open", "dot"),
@@ -43,12 +25,12 @@ _UNKNOWN = Look("#7f7f7f", "pentagon")
 
 def look_of(method: str) -> Look:
     """Look of a method, or of what methods are compared with."""
-    return _OTHERS.get(method) or _LOOKS.get(method, _UNKNOWN)
+    return method_of(method).look if method in METHODS else _OTHERS.get(method, _UNKNOWN)
 
 
 def label_of(method: str) -> str:
-    """Name of a method for people."""
-    return method
+    """Label of a method; the name of what is none."""
+    return method_of(method).label if method in METHODS else method
 
 
 def methods_in_order(names: Iterable[str]) -> list[str]:

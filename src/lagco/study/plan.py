@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lagco.agents.config import TrainConfig, train_config
+from lagco.agents.config import TrainConfig, applicable_settings, train_config
 from lagco.study.ledger import Ledger
 from lagco.study.plan_tune import plan_tune
 from lagco.study.settings import (
@@ -75,7 +75,7 @@ class _Fold:
         for method in settings.methods:
             config = _config(
                 settings,
-                method=method,
+                method,
                 features=features,
                 strategy=self.strategy,
                 steps=steps,
@@ -87,8 +87,9 @@ class _Fold:
             )
 
 
-def _config(settings: TrainingSettings, **given: Any) -> TrainConfig:
-    return train_config(preset=settings.training, **given, **settings.config)
+def _config(settings: TrainingSettings, method: str, **given: Any) -> TrainConfig:
+    shared = applicable_settings(method, settings.config)
+    return train_config(method=method, preset=settings.training, **given, **shared)
 
 
 def _folds(
@@ -176,7 +177,7 @@ def _plan_throughput(settings: ThroughputSettings, ledger: Ledger) -> Plan:
             if any(map(sees_latent, settings.methods)):
                 found.append(encoder)
             for method in settings.methods:
-                config = _config(settings, method=method, features=features, seed=settings.seed)
+                config = _config(settings, method, features=features, seed=settings.seed)
                 found.append(
                     throughput_task(
                         problem,

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lagco.agents.config import train_config
+from lagco.agents.config import applicable_settings, train_config
 from lagco.errors import UsageError, require_extra
 from lagco.study.ledger import Ledger
 from lagco.study.search_space import SECTIONS, SearchSpace, read_space
@@ -146,7 +146,8 @@ class _Search:
             "steps": settings.steps,
             "seed": settings.seed,
         }
-        config = train_config(**(given | dict(settings.config) | parts["agent"]))
+        given |= applicable_settings(method, settings.config)
+        config = train_config(**(given | parts["agent"]))
         split = self._split()
         encoder = None
         if sees_latent(method):

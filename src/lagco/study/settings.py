@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 
 from lagco.agents.config import PRESETS as TRAINING_PRESETS
 from lagco.agents.config import STRATEGIES, TrainConfig
+from lagco.agents.registry import method_names, method_of
 from lagco.core.problem import FEATURE_SETS
 from lagco.errors import UsageError, suggest
 from lagco.policies import POLICIES
@@ -38,26 +39,23 @@ PAPER_LARGEST = {
 
 
 def known_methods() -> tuple[str, ...]:
-    """Names of all methods, in the order of the paper's tables, ours last."""
-    return (
-        *("p-discrete", "p-discrete-m", "g-discrete", "g-discrete-m"),
-        *("iterative", "projection", "soft-projection"),
-    )
+    """Names of all methods, in order: as in the paper's tables, ours, those of other packages."""
+    return method_names()
 
 
 def sees_latent(method: str) -> bool:
     """Whether a method sees problems through an encoder."""
-    return not method.startswith("p-")
+    return method_of(method).latent
 
 
 def selects(method: str) -> bool:
     """Whether a method looks for an action among those of the state, however many these are."""
-    return sees_latent(method) and not method.startswith("g-")
+    return method_of(method).latent and not method_of(method).padded
 
 
-def config_class(method: str) -> type:
+def config_class(method: str) -> type[TrainConfig]:
     """Dataclass of the training configuration of a method."""
-    return TrainConfig
+    return method_of(method).config
 
 
 # -- settings

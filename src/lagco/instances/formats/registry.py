@@ -30,10 +30,10 @@ from lagco.instances.formats.topology import Topology
 from lagco.instances.instance import Instance
 from lagco.instances.native import SUFFIX, write_instance
 from lagco.instances.native import read_instance as read_native
+from lagco.registry import Registry
 
 NATIVE = "lagco"
-#: in the order in which they are tried
-FORMATS = {
+_OWN = {
     known.name: known
     for known in (
         tsplib.TOUR,
@@ -51,6 +51,8 @@ FORMATS = {
         demand_table.FORMAT,
     )
 }
+#: in the order in which they are tried; packages add to them by entry points
+FORMATS: Registry[Format] = Registry("format", "lagco.formats", _OWN)
 
 
 def detect(path: str | Path) -> str:

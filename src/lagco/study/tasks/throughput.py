@@ -52,7 +52,7 @@ def do(context: Context) -> Outcome:
 
     from lagco.agents.agent import Agent
     from lagco.agents.bench import cartpole_rate, time_training
-    from lagco.agents.methods import method_of
+    from lagco.agents.registry import method_of
     from lagco.embedding.pretrain import problem_environments
     from lagco.latent.space import LatentSpace
 

@@ -1,0 +1,329 @@
+"""The network behind the decoder ``ranked``: attention among candidates, in torch and compiled.
+
+Every candidate is a row of features; pairs of candidates may have features of their own, which are
+added to the attention scores. Standardised inputs are cut off at 5 deviations. The compiled pass
+equals the one in torch but for rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numba import njit
+from torch import Tensor, nn
+
+from lagco.arrays import Array
+from lagco.errors import LagcoError
+
+PREFIX = "ranker."
+#: standardised inputs are cut off here
+_FAR = 5.0
+_HIDDEN = -1e4
+_EPSILON = 1e-5
+
+
+class RankerNetwork(nn.Module):
+    """Transformer layers over candidates, without positions.
+
+    Args:
+        features: numbers per candidate, f.
+        pairs: numbers per pair of candidates, g; 0 where pairs have none.
+        width: of the layers.
+        layers: number of them.
+        heads: of attention; `width` is a multiple of it.
+
+    Shapes:
+        candidates (B, K, f), pairs (B, K, K, g) or None, mask (B, K) True where there is a
+        candidate; logits (B, K).
+    """
+
+    mean: Tensor
+    factor: Tensor
+    pair_mean: Tensor
+    pair_factor: Tensor
+
+    def __init__(
+        self, features: int, pairs: int = 0, width: int = 48, layers: int = 3, heads: int = 4
+    ) -> None:
+        super().__init__()
+        self.heads = heads
+        self.register_buffer("mean", torch.zeros(features))
+        self.register_buffer("factor", torch.ones(features))
+        self.register_buffer("pair_mean", torch.zeros(pairs))
+        self.register_buffer("pair_factor", torch.ones(pairs))
+        self.first = nn.Linear(features, width)
+        self.second = nn.Linear(width, width)
+        self.pair_bias = nn.Parameter(0.3 * torch.randn(layers * heads, pairs))
+        self.attend_norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(layers))
+        self.query_key_value = nn.ModuleList(nn.Linear(width, 3 * width) for _ in range(layers))
+        self.joined = nn.ModuleList(nn.Linear(width, width) for _ in range(layers))
+        self.think_norms = nn.ModuleList(nn.LayerNorm(width) for _ in range(layers))
+        self.wide = nn.ModuleList(nn.Linear(width, 2 * width) for _ in range(layers))
+        self.narrow = nn.ModuleList(nn.Linear(2 * width, width) for _ in range(layers))
+        self.last_norm = nn.LayerNorm(width)
+        self.last = nn.Linear(width, 1)
+        with torch.no_grad():  # begin near the identity
+            for layer in (*self.joined, *self.narrow):
+                layer.weight.mul_(0.5)
+
+    def standardise_by(self, candidates: Tensor, pairs: Tensor | None, mask: Tensor) -> None:
+        """Fix the standardisation of the inputs to the moments of a sample."""
+        _fix(self.mean, self.factor, candidates[mask])
+        if pairs is not None and pairs.shape[-1]:
+            among = mask[:, :, None] & mask[:, None, :]
+            among &= ~torch.eye(mask.shape[1], dtype=torch.bool)
+            _fix(self.pair_mean, self.pair_factor, pairs[among])
+
+    def forward(self, candidates: Tensor, pairs: Tensor | None, mask: Tensor) -> Tensor:
+        """Logits; padded candidates get a very low one."""
+        batch, count, _ = candidates.shape
+        heads, layers = self.heads, len(self.joined)
+        x = ((candidates - self.mean) * self.factor).clamp(-_FAR, _FAR)
+        x = self.second(torch.relu(self.first(x)))
+        bias = torch.zeros(()).masked_fill(~mask[:, None, None, :], _HIDDEN).unsqueeze(0)
+        if pairs is not None and pairs.shape[-1]:
+            given = ((pairs - self.pair_mean) * self.pair_factor).clamp(-_FAR, _FAR)
+            found = (given @ self.pair_bias.T).permute(3, 0, 1, 2)
+            found = found.reshape(layers, heads, batch, count, count).transpose(1, 2)
+            bias = found + bias
+        else:
+            bias = bias.expand(layers, -1, -1, -1, -1)
+        for i in range(layers):
+            x = x + self._attend(i, x, bias[i])
+            wide = torch.relu(self.wide[i](self.think_norms[i](x)))
+            x = x + self.narrow[i](wide)
+        logits: Tensor = self.last(self.last_norm(x))[:, :, 0]
+        return logits.masked_fill(~mask, _HIDDEN)
+
+    def _attend(self, i: int, x: Tensor, bias: Tensor) -> Tensor:
+        batch, count, width = x.shape
+        each = width // self.heads
+        mixed = self.query_key_value[i](self.attend_norms[i](x))
+        query, key, value = mixed.view(batch, count, 3, self.heads, each).permute(2, 0, 3, 1, 4)
+        scores = query @ key.transpose(-1, -2) * each**-0.5 + bias
+        found = scores.softmax(-1) @ value
+        result: Tensor = self.joined[i](found.transpose(1, 2).reshape(batch, count, width))
+        return result
+
+    def arrays(self) -> dict[str, Array]:
+        """Weights as a bundle stores them; the module's own, not copies."""
+        found = {PREFIX + name: t.detach().numpy() for name, t in self.state_dict().items()}
+        return found | {PREFIX + "heads": np.array([self.heads], np.int64)}
+
+
+def _fix(mean: Any, factor: Any, rows: Tensor) -> None:
+    deviation = rows.std(dim=0) if len(rows) > 1 else torch.zeros(rows.shape[1])
+    mean.copy_(rows.mean(dim=0))
+    factor.copy_(torch.where(deviation > 1e-3, 1.0 / deviation.clamp_min(1e-3), 1.0))
+
+
+class Ranker:
+    """The compiled network.
+
+    Args:
+        weights: with the names that :meth:`RankerNetwork.arrays` gives.
+
+    Attributes:
+        features: numbers per candidate, f.
+        pairs: numbers per pair, g.
+    """
+
+    def __init__(self, weights: Mapping[str, Array]) -> None:
+        own = {n.removeprefix(PREFIX): w for n, w in weights.items() if n.startswith(PREFIX)}
+        self._weights = _folded(own)
+        self._heads = int(own["heads"][0])
+        self.features = int(own["mean"].shape[0])
+        self.pairs = int(own["pair_mean"].shape[0])
+
+    def __call__(self, candidates: Array, pairs: Array | None) -> Array:
+        """Logits (k,) of candidates (k, f) with pair features (k, k, g) or None."""
+        if pairs is None:
+            pairs = np.zeros((len(candidates), len(candidates), 0), np.float32)
+        found: Array = rank(candidates, pairs, self._heads, *self._weights)
+        return found
+
+
+def _folded(own: Mapping[str, Array]) -> tuple[Array, ...]:
+    """Arrays of the compiled pass: transposed, gains of norms folded into the layers after them.
+
+    Raises:
+        LagcoError: arrays are missing or do not fit each other.
+    """
+    try:
+        layers = sum(name.startswith("joined.") for name in own) // 2
+        features, pairs = own["mean"].shape[0], own["pair_mean"].shape[0]
+        width, heads = own["first.weight"].shape[0], int(own["heads"][0])
+        reference = RankerNetwork(features, pairs, width, layers, heads).state_dict()
+        for name, tensor in reference.items():
+            if own[name].shape != tuple(tensor.shape) or own[name].dtype != np.float32:
+                raise LagcoError(
+                    f"ranker.{name} has shape {own[name].shape}, it must have {tuple(tensor.shape)}"
+                )
+    except (KeyError, RuntimeError, ZeroDivisionError, IndexError) as error:
+        raise LagcoError(f"the weights of the ranker are not complete ({error})") from error
+
+    def folded(norm: str, layer: str) -> tuple[Array, Array]:
+        weight, bias = own[f"{layer}.weight"], own[f"{layer}.bias"]
+        gain, shift = own[f"{norm}.weight"], own[f"{norm}.bias"]
+        return (weight * gain[None]).T, bias + weight @ shift
+
+    attend = [folded(f"attend_norms.{i}", f"query_key_value.{i}") for i in range(layers)]
+    scale = np.ones(3 * width, np.float32)
+    scale[:width] = (width // heads) ** -0.5
+    think = [folded(f"think_norms.{i}", f"wide.{i}") for i in range(layers)]
+    last_weight, last_bias = folded("last_norm", "last")
+    arrays = (
+        own["mean"],
+        own["factor"],
+        own["first.weight"].T,
+        own["first.bias"],
+        own["second.weight"].T,
+        own["second.bias"],
+        own["pair_mean"],
+        own["pair_factor"],
+        own["pair_bias"],
+        np.stack([weight * scale for weight, _ in attend]),
+        np.stack([bias * scale for _, bias in attend]),
+        np.stack([own[f"joined.{i}.weight"].T for i in range(layers)]),
+        np.stack([own[f"joined.{i}.bias"] for i in range(layers)]),
+        np.stack([weight for weight, _ in think]),
+        np.stack([bias for _, bias in think]),
+        np.stack([own[f"narrow.{i}.weight"].T for i in range(layers)]),
+        np.stack([own[f"narrow.{i}.bias"] for i in range(layers)]),
+        last_weight[:, 0],
+        last_bias,
+    )
+    return tuple(np.ascontiguousarray(array, dtype=np.float32) for array in arrays)
+
+
+@njit(cache=True, fastmath={"contract", "reassoc"})
+def _normalise(x, out):  # type: ignore[no-untyped-def]
+    for i in range(x.shape[0]):
+        mean = np.float32(0.0)
+        for t in range(x.shape[1]):
+            mean += x[i, t]
+        mean /= np.float32(x.shape[1])
+        spread = np.float32(0.0)
+        for t in range(x.shape[1]):
+            spread += (x[i, t] - mean) ** 2
+        factor = np.float32(1.0) / np.sqrt(spread / np.float32(x.shape[1]) + np.float32(_EPSILON))
+        for t in range(x.shape[1]):
+            out[i, t] = (x[i, t] - mean) * factor
+
+
+@njit(cache=True, fastmath={"contract", "reassoc"})
+def _linear(x, weight, bias, out):  # type: ignore[no-untyped-def]
+    np.dot(x, weight, out)
+    for i in range(out.shape[0]):
+        for t in range(out.shape[1]):
+            out[i, t] += bias[t]
+
+
+@njit(cache=True, fastmath={"contract", "reassoc"})
+def rank(  # type: ignore[no-untyped-def]
+    candidates,
+    pairs,
+    heads,
+    mean,
+    factor,
+    first,
+    first_bias,
+    second,
+    second_bias,
+    pair_mean,
+    pair_factor,
+    pair_bias,
+    mixing,
+    mixing_bias,
+    joined,
+    joined_bias,
+    wide,
+    wide_bias,
+    narrow,
+    narrow_bias,
+    last,
+    last_bias,
+):
+    """Logits (k,) of candidates (k, f); pairs (k, k, g)."""
+    far = np.float32(_FAR)
+    zero = np.float32(0.0)
+    k, f = candidates.shape
+    g = pairs.shape[2]
+    layers, width = mixing.shape[0], mixing.shape[1]
+    each = width // heads
+    inputs = np.empty((k, f), np.float32)
+    for i in range(k):
+        for t in range(f):
+            value = (candidates[i, t] - mean[t]) * factor[t]
+            inputs[i, t] = min(far, max(-far, value))
+    y = np.empty((k, width), np.float32)
+    x = np.empty((k, width), np.float32)
+    _linear(inputs, first, first_bias, y)
+    for i in range(k):
+        for t in range(width):
+            y[i, t] = max(y[i, t], zero)
+    _linear(y, second, second_bias, x)
+    bias = np.zeros((layers * heads, k, k), np.float32)
+    given = np.empty(g, np.float32)
+    if g:
+        for i in range(k):
+            for j in range(k):
+                for t in range(g):
+                    value = (pairs[i, j, t] - pair_mean[t]) * pair_factor[t]
+                    given[t] = min(far, max(-far, value))
+                for c in range(layers * heads):
+                    total = zero
+                    for t in range(g):
+                        total += pair_bias[c, t] * given[t]
+                    bias[c, i, j] = total
+    mixed = np.empty((k, 3 * width), np.float32)
+    hidden = np.empty((k, wide.shape[2]), np.float32)
+    seen = np.empty((k, width), np.float32)
+    share = np.empty(k, np.float32)
+    for layer in range(layers):
+        _normalise(x, y)
+        _linear(y, mixing[layer], mixing_bias[layer], mixed)
+        for head in range(heads):
+            at = head * each
+            for i in range(k):
+                highest = np.float32(-1e30)
+                for j in range(k):
+                    total = bias[layer * heads + head, i, j]
+                    for t in range(at, at + each):
+                        total += mixed[i, t] * mixed[j, width + t]
+                    share[j] = total
+                    highest = max(highest, total)
+                norm = zero
+                for j in range(k):
+                    share[j] = np.exp(share[j] - highest)
+                    norm += share[j]
+                for t in range(at, at + each):
+                    seen[i, t] = zero
+                for j in range(k):
+                    part = share[j] / norm
+                    for t in range(at, at + each):
+                        seen[i, t] += part * mixed[j, 2 * width + t]
+        _linear(seen, joined[layer], joined_bias[layer], y)
+        for i in range(k):
+            for t in range(width):
+                x[i, t] += y[i, t]
+        _normalise(x, y)
+        _linear(y, wide[layer], wide_bias[layer], hidden)
+        for i in range(k):
+            for t in range(hidden.shape[1]):
+                hidden[i, t] = max(hidden[i, t], zero)
+        _linear(hidden, narrow[layer], narrow_bias[layer], y)
+        for i in range(k):
+            for t in range(width):
+                x[i, t] += y[i, t]
+    _normalise(x, y)
+    logits = np.empty(k, np.float32)
+    for i in range(k):
+        total = last_bias[0]
+        for t in range(width):
+            total += y[i, t] * last[t]
+        logits[i] = total
+    return logits
