@@ -105,7 +105,8 @@ def perform(assignment: Assignment) -> tuple[str, State]:
 
 def _do(context: Context) -> None:
     task = context.task
-    present, planned = code_version(task.spec["problem"]), task.spec["code"]
+    planned = task.spec["code"]
+    present = code_version(task.spec["problem"], planned.get("method"))
     if present != planned:
         raise LagcoError(
             f"{task.name} was planned with other code (lagco {planned['version']}, "

@@ -19,6 +19,8 @@ from lagco.study.settings import FAISS
 from lagco.study.task import Task
 from lagco.study.worker import Context, Outcome
 
+#: method whose points ``faiss-flat`` looks up
+_INDEXED = "projection"
 #: actions that are put into a flat index at most; more would take gigabytes
 _MOST_LISTED = 500_000
 QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
@@ -43,7 +45,7 @@ def latency_task(
         "decisions": decisions,
         "seconds": seconds,
         "seed": seed,
-        "code": code_version(problem),
+        "code": code_version(problem, _INDEXED if method == FAISS else method),
     }
     return Task("latency", f"{problem}-{method}-{size}-{features}", spec)
 
@@ -62,7 +64,7 @@ def do(context: Context) -> Outcome:
             found = time_decisions(
                 problem,
                 instance,
-                "projection" if method == FAISS else method,
+                _INDEXED if method == FAISS else method,
                 features=spec["features"],
                 decisions=spec["decisions"],
                 seconds=spec["seconds"],

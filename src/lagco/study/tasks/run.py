@@ -56,7 +56,7 @@ def agent_task(
         "train": list(train),
         "config": config.as_dict(),
         "encoder": None if encoder is None else encoder.key,
-        "code": code_version(problem),
+        "code": code_version(problem, config.method),
         **more,
     }
     needs = (str(data["data"]), *([] if encoder is None else [encoder.key]))

@@ -40,7 +40,7 @@ def throughput_task(
         "sizes": sizes,
         "encoder": None if encoder is None else encoder.key,
         "seed": config.seed,
-        "code": code_version(problem),
+        "code": code_version(problem, config.method),
     }
     needs = (str(data["data"]), *([] if encoder is None else [encoder.key]))
     return Task("throughput", f"{problem}-{config.method}-{config.features}", spec, needs)

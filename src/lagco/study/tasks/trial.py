@@ -41,7 +41,7 @@ def trial_task(
         "validation": list(validation),
         "episodes": episodes,
         "measure": measure,
-        "code": code_version(problem),
+        "code": code_version(problem, config.method),
     }
     needs = (str(data["data"]), *([] if encoder is None else [encoder.key]))
     return Task("trial", f"{problem}-{space}-{config.features}", spec, needs)

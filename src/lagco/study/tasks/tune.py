@@ -46,7 +46,7 @@ def tune_task(
         "trials": list(trials),
         "test": list(test),
         **settings,
-        "code": code_version(problem),
+        "code": code_version(problem, space.method),
     }
     needs = tuple(sorted({str(trial["key"]) for trial in trials}))
     return Task("tune", f"{problem}-{space.name}-{features}", spec, needs)
