@@ -199,6 +199,7 @@ def _run_spec(problem, data, method, strategy, fold, seed, extent):
         "seed": seed,
         "train": train,
         "config": config.as_dict(),
+        "overrides": {},
         "encoder": None if "discrete" in method else sha256(b"encoder"),
         "episodes": extent.episodes,
         "code": CODE,

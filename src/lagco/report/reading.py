@@ -70,7 +70,7 @@ class Study:
 
     @cached_property
     def settings(self) -> list[str]:
-        """What runs were made with, the setting with most runs first."""
+        """Settings that runs were made with, the one with most runs first."""
         sizes = {name: sum(map(len, places.values())) for name, places in self._runs.items()}
         return sorted(sizes, key=lambda name: (-sizes[name], name))
 
@@ -123,7 +123,7 @@ class Study:
 
     @cached_property
     def failures(self) -> list[dict[str, Any]]:
-        """What failed and was not done since, by kind and name."""
+        """Failures of tasks that were not done since, by kind and name."""
         return self.ledger.failures()
 
     @cached_property
@@ -138,7 +138,7 @@ class Study:
 
     @property
     def lead(self) -> str:
-        """What the page is about, in a sentence."""
+        """Subject of the page, in a sentence."""
         counts = Counter(record.kind for record in self.records())
         problems = {str(record.spec["problem"]) for record in self.records()}
         parts = [count_of(len(problems), "problem")]
@@ -149,7 +149,7 @@ class Study:
 
     @property
     def footer(self) -> str:
-        """Where the figures come from."""
+        """Origin of the figures."""
         days = sorted({str(r.measured.get("finished", ""))[:10] for r in self.records()} - {""})
         when = f" of {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
         return (

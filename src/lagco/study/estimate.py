@@ -51,7 +51,7 @@ class Status:
 
 
 def status_of(ledger: Ledger, plan: Plan, workers: int | None = None) -> Status:
-    """Where a plan stands, seen from its folder."""
+    """State of a plan, seen from its folder."""
     times = _Times()
     left: list[tuple[Task, float]] = []
     done, running, failed = 0, [], []

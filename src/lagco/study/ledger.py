@@ -144,11 +144,11 @@ class Ledger:
         return found
 
     def failure(self, task: Task) -> dict[str, Any] | None:
-        """What went wrong with a task the last time."""
+        """Failure of a task the last time, with error and traceback; None if there was none."""
         return _object(self._path("failures", task.kind, task.file_name))
 
     def failures(self) -> list[dict[str, Any]]:
-        """What failed and was not done since, by kind and name."""
+        """Failures of tasks that were not done since, by kind and name."""
         paths = sorted((self.root / "failures").glob("*/*.json"))
         found = [content for path in paths if (content := _object(path)) is not None]
         return sorted(found, key=lambda f: (str(f.get("kind")), str(f.get("name"))))

@@ -34,7 +34,7 @@ def paper_tables() -> dict[str, Any]:
 
 
 def paper_score(problem: str, method: str, strategy: str) -> dict[str, Any] | None:
-    """What the paper reports for a cell of its generalisation table; None if it is not there.
+    """Figures of the paper for a cell of its generalisation table; None if it has none.
 
     ``iqm`` is the figure of the main table, where the extended one differs by rounding.
     """

@@ -82,9 +82,8 @@ class _Fold:
                 seed=self.seed,
             )
             used = encoder if sees_latent(method) else None
-            yield agent_task(
-                kind, self.problem, self.data, self.train, config, used, **self.place, **more
-            )
+            place = {**self.place, **more, "overrides": dict(settings.config)}
+            yield agent_task(kind, self.problem, self.data, self.train, config, used, **place)
 
 
 def _config(settings: TrainingSettings, method: str, **given: Any) -> TrainConfig:

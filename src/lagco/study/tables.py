@@ -12,10 +12,8 @@ from lagco.study.ledger import Ledger, Record
 from lagco.study.paper import PAPER_STEPS, PAPER_TRAINING, paper_score, paper_tables
 from lagco.study.scores import transfer, values_of
 from lagco.study.settings import known_methods
-from lagco.study.task import deviations
 
 _RESAMPLES = 1000
-_NAMED = ("method", "strategy", "seed", "preset", "features", "steps")
 #: parts of a decision before an action is selected
 _BEFORE = ("encode", "observe")
 #: setting, problem, method and strategy
@@ -31,8 +29,8 @@ def setting_of(record: Record) -> str:
         f"{config['steps']} steps",
         f"{record.spec['instances']} instances",
     ]
-    unusual = {name: v for name, v in deviations(config).items() if name not in _NAMED}
-    return ", ".join([*parts, *(f"{name} {value}" for name, value in sorted(unusual.items()))])
+    overrides = sorted(record.spec["overrides"].items())
+    return ", ".join([*parts, *(f"{name} {value}" for name, value in overrides)])
 
 
 def generalization_table(

@@ -33,12 +33,12 @@ MEASURE_MEANINGS = {
 
 
 def by_setting(study: Study, make: Callable[[str], Sequence[Block]]) -> list[Block]:
-    """What `make` gives for every setting of the runs, one of them shown at a time."""
+    """Blocks that `make` gives for every setting of the runs, one of them shown at a time."""
     return [switch("Runs with", {name: Together(make(name)) for name in study.settings})]
 
 
 def by_strategy(study: Study, setting: str, make: Callable[[str], Block]) -> Block:
-    """What `make` gives for every strategy, `varied` shown first."""
+    """Blocks that `make` gives for every strategy, `varied` shown first."""
     strategies = study.strategies_of(setting)
     ordered = [s for s in strategies if s == "varied"] + [s for s in strategies if s != "varied"]
     return switch("Trained on", {strategy: make(strategy) for strategy in ordered})
@@ -55,7 +55,7 @@ def episodes_of(study: Study, setting: str) -> int:
 
 
 def file_part(study: Study, setting: str) -> str:
-    """What distinguishes file names of a setting; nothing where there is only one."""
+    """Part of file names that distinguishes a setting; nothing where there is only one."""
     return "" if len(study.settings) == 1 else f"-{slug(setting)}"
 
 

@@ -73,7 +73,7 @@ def _of_features(features: str, records: list[Record], fits: list[dict[str, Any]
 
 
 def _why(refused: Sequence[Record]) -> str:
-    """What was not measured and why, by method."""
+    """Reasons why something was not measured, by method."""
     parts = []
     for (method, reason), records in grouped(
         refused, lambda r: (str(r.spec["method"]), str(r.result["refused"]))
