@@ -42,7 +42,7 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY)  ## the figures in docs/results.md
+bench: $(READY)  ## the figures in docs/results
 	$(BIN)/python benchmarks/step.py
 	$(BIN)/python benchmarks/references.py
 	$(BIN)/lagco bench encode

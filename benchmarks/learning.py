@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import math
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,9 @@ import numpy as np
 
 import lagco
 from lagco.agents.registry import METHODS
-from lagco.evaluation import Evaluation, solver_evaluation
-from lagco.files import readable_json, write_atomically
+from lagco.evaluation import solver_evaluation
+from lagco.results.evaluation import Evaluation
+from lagco.store import readable_json, write_atomically
 
 PROBLEMS = ("tsp", "min-vertex", "max-cut")
 STEPS, SEEDS = 100_000, (42, 100)
@@ -49,9 +51,9 @@ def encoder_of(
 
 
 def measure(evaluation: Evaluation) -> dict[str, Any]:
-    """The figures of a table row."""
-    summary = evaluation.summary()
-    return {key: entry and entry.iqm for key, entry in summary.items()}
+    """The figures of a table row; an infinite gap, of instances not solved, has none."""
+    found = {key: entry and entry.iqm for key, entry in evaluation.summary().items()}
+    return {key: None if value == math.inf else value for key, value in found.items()}
 
 
 def run(
@@ -88,7 +90,7 @@ def run(
         "features": features,
         "seed": seed,
         "steps": steps,
-        "seconds": agent.description["training"]["seconds"],
+        "seconds": agent.description["measured"]["seconds"],
         **measure(lagco.evaluate(agent, test)),
     }
     if method in ("projection", "soft-projection"):

@@ -20,8 +20,10 @@ from typing import Any
 from matplotlib.figure import Figure
 
 import lagco
-from lagco.evaluation import Evaluation, solver_evaluation
+from lagco.evaluation import solver_evaluation
 from lagco.problems import problem_class
+from lagco.results.evaluation import Evaluation
+from lagco.rollout import Episode
 
 METHODS = ("soft-projection", "projection")
 #: training range and test sizes
@@ -132,16 +134,10 @@ def _curves(out: Path) -> str:
 
 def _episode(agent: lagco.Agent, instance: lagco.Instance) -> list[str]:
     env = problem_class(agent.problem)(instance, features=agent.features)
-    env.reset(seed=42)
     pictures = []
-    ended = False
-    steps = 0
-    while not ended:
-        if steps % max(1, env.episode_length // 2) == 0:
+    for episode in Episode(env, seed=42, explore=False).states(agent):
+        if len(episode.actions) % max(1, env.episode_length // 2) == 0:
             pictures.append(_drawn(env))
-        *_, terminated, truncated, _ = env.step(agent.act(env))
-        ended = terminated or truncated
-        steps += 1
     return [*pictures[:2], _drawn(env)]
 
 

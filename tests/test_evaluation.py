@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import lagco
 from lagco import UnknownName, UsageError
+from lagco.agents.agent import Agent
+from lagco.agents.shipped import default_agent
 from lagco.evaluation import episode_seeds, evaluate, solver_evaluation
 from lagco.generation import generate_instance
-from lagco.statistics import bootstrap_interval, interquartile_mean
+from lagco.problems import problem_class
+from lagco.results.statistics import bootstrap_interval, interquartile_mean
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +69,41 @@ def test_without_references_there_are_objectives_only():
     assert evaluation.summary()["score/best"] is None
     assert evaluation.results[0].episodes[0].objective > 0
     assert solver_evaluation([generate_instance("max-cut", size=6)]) is None
+
+
+class FirstValid:
+    """A policy of one's own, without a name."""
+
+    def act(self, env, rng, explore=True):
+        return env.valid_actions()[0]
+
+
+def test_a_policy_of_ones_own_needs_no_name(instances):
+    assert evaluate(FirstValid(), instances, episodes=1).policy == "FirstValid"
+    named = FirstValid()
+    named.name = "first"
+    assert evaluate(named, instances, episodes=1).policy == "first"
+    for wrong in (FirstValid, object(), 3):
+        with pytest.raises(UsageError, match=r"an object with act\(env, rng, explore\)"):
+            evaluate(wrong, instances)
+    with pytest.raises(UsageError, match="FirstValid does not decode points"):
+        evaluate(FirstValid(), instances, decoder="preview")
+
+
+class Cover(problem_class("min-vertex")):
+    """A problem of a user's own."""
+
+    name = "cover"
+
+
+def test_an_agent_brings_its_problem():
+    shipped = default_agent("min-vertex")
+    agent = Agent(Cover, shipped.method, shipped.weights, shipped.description, shipped.space)
+    instance = replace(generate_instance("min-vertex", size=10), problem="cover")
+    evaluation = evaluate(agent, [instance], episodes=1)
+    assert evaluation.problem == "cover" and evaluation.results[0].episodes[0].feasible
+    with pytest.raises(UsageError, match="problem='tsp': the agent decides on 'cover'"):
+        evaluate(agent, [instance], problem="tsp")
 
 
 def test_mistakes_are_named(instances):

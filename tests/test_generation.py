@@ -102,12 +102,30 @@ def test_another_data_set_is_left_alone(tmp_path):
         (dict(sizes="0,5"), "sizes are positive"),
         (dict(references="sweep"), "unknown reference 'sweep': did you mean 'sweeps'"),
         (dict(sweeps=0), "sweeps=0"),
+        (dict(options={"profile": "open"}), "'profile': the generator of tsp has no options"),
     ],
 )
 def test_wrong_options_are_named(tmp_path, options, message):
     with pytest.raises(UsageError, match=message):
         lagco.generate("tsp", out=tmp_path / "x", progress=False, **options)
     assert not (tmp_path / "x").exists()
+
+
+def test_options_reach_the_generator_and_are_part_of_the_recipe(tmp_path):
+    def make(out, options):
+        recipe = dict(references="none", sizes=8, workers=1, progress=False)
+        return lagco.generate("cyber-path", 2, out=tmp_path / out, options=options, **recipe)
+
+    plain, opened = make("plain", None), make("open", {"profile": "open"})
+    assert "vigilance" in plain[0].params
+    assert "vigilance" not in opened[0].params
+    assert opened[0].origin["options"] == {"profile": "open"}
+    one = generate_instance("cyber-path", size=8, options={"profile": "open"})
+    assert opened[0].checksum == one.checksum
+    with pytest.raises(InstanceError, match="options is {'profile': 'open'} there and None here"):
+        make("open", None)
+    with pytest.raises(UsageError, match="unknown option 'profil': did you mean 'profile'"):
+        make("other", {"profil": "open"})
 
 
 def test_a_missing_extra_is_reported_by_name(tmp_path, monkeypatch):

@@ -20,7 +20,8 @@ from lagco.problems import problem_class
 from lagco.problems.placement.generator import draw_cloud
 from lagco.problems.placement.latency import MATRIX_LIMIT
 from lagco.registration import ENTRIES
-from lagco.solving import _mixed_team, _Search
+from lagco.rollout import SideBySide
+from lagco.solving import _mixed_team
 from tests.shared_instances import shared_instance
 
 DATA = Path(__file__).parent / "data"
@@ -229,15 +230,16 @@ def test_the_picture_of_attacks_shows_the_hosts_they_own():
 
 
 def test_the_mode_is_played_from_every_start(monkeypatch):
-    begun = []
-    begin = _Search._begin
+    finished = []
+    step = SideBySide.step
 
-    def noted(self, member):
-        begun.append(begin(self, member))
-        return begun[-1]
+    def noted(self):
+        ended = step(self)
+        finished.extend(ended)
+        return ended
 
-    monkeypatch.setattr(_Search, "_begin", noted)
+    monkeypatch.setattr(SideBySide, "step", noted)
     lagco.solve(generate_instance("tsp", size=8), policy="greedy", seconds=0.5)
-    modes = [episode for episode in begun if not episode.explore]
+    modes = [episode for episode in finished if not episode.explore]
     assert sorted(episode.start for episode in modes) == list(range(8))
     assert {len(episode.actions) for episode in modes} == {7}

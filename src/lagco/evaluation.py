@@ -2,130 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from lagco.core.problem import Problem
 from lagco.errors import TooLarge, UsageError
 from lagco.instances import DataSet, Instance
-from lagco.policies import Policy, plain_policy
+from lagco.policies import Policy, plain_policy, policy_name
 from lagco.problems import problem_class, registered_class
-from lagco.statistics import bootstrap_interval, interquartile_mean
+from lagco.results.evaluation import EpisodeResult, Evaluation, InstanceResult
+from lagco.results.measures import MEASURES
+from lagco.rollout import Episode
 
 
 def episode_seeds(episodes: int) -> list[int]:
     """The paper's test seeds: 42, 100, 123, 200, then 400, 500, …"""
     first = [42, 100, 123, 200]
     return [*first, *range(400, 400 + 100 * max(0, episodes - len(first)), 100)][:episodes]
-
-
-@dataclass(frozen=True)
-class Episode:
-    """One test episode.
-
-    Attributes:
-        seed: of the environment and of the policy.
-        steps: how many actions it took.
-        reason: why it ended.
-        feasible: whether the final state is a solution.
-        objective: of the final state.
-        objective_best: of the best feasible state of the episode, None if there was none.
-        score: of the final state against the sweeps' best; None without that reference.
-        score_best: of the best state, likewise.
-        solver_score: of the final state against the solver's value.
-        solver_score_best: of the best state, likewise.
-        gap: of the best state to the solver's value, in percent of it.
-    """
-
-    seed: int
-    steps: int
-    reason: str
-    feasible: bool
-    objective: float
-    objective_best: float | None
-    score: float | None
-    score_best: float | None
-    solver_score: float | None
-    solver_score_best: float | None
-    gap: float | None
-
-
-@dataclass(frozen=True)
-class InstanceResult:
-    """The episodes of one policy on one instance.
-
-    `seen` says whether it was trained on it, `refused` why there are no episodes.
-    """
-
-    instance: str
-    size: int
-    checksum: str
-    episodes: tuple[Episode, ...]
-    seen: bool = False
-    refused: str | None = None
-
-    def first(self, key: str) -> float | None:
-        """The value of the first episode, None where the instance was refused."""
-        return getattr(self.episodes[0], key) if self.episodes else None
-
-    def best(self, key: str) -> float | None:
-        """The best value over all episodes: the largest, for gaps the smallest."""
-        values = [v for e in self.episodes if (v := getattr(e, key)) is not None]
-        if not values:
-            return None
-        return min(values) if key == "gap" else max(values)
-
-
-@dataclass(frozen=True)
-class Summary:
-    """One measure over all instances that have it: interquartile mean and bootstrap interval."""
-
-    iqm: float
-    low: float
-    high: float
-    mean: float
-    count: int
-
-
-MEASURES = ("score", "score_best", "solver_score", "solver_score_best", "gap")
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Results of one policy on one data set."""
-
-    policy: str
-    problem: str
-    results: tuple[InstanceResult, ...]
-
-    def summary(self, seen: bool | None = None) -> dict[str, Summary | None]:
-        """Every measure, as of the first episode and as the best over all: ``score/first``, …
-
-        Args:
-            seen: only over instances that the agent was trained on (True), or not (False).
-        """
-        table: dict[str, Summary | None] = {}
-        chosen = [r for r in self.results if seen is None or r.seen == seen]
-        for key in MEASURES:
-            for pick in ("first", "best"):
-                values = [getattr(result, pick)(key) for result in chosen]
-                table[f"{key}/{pick}"] = _summarise([v for v in values if v is not None])
-        return table
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
-        return {
-            "policy": self.policy,
-            "problem": self.problem,
-            "summary": {k: v and asdict(v) for k, v in self.summary().items()},
-            "unseen": {k: v and asdict(v) for k, v in self.summary(seen=False).items()},
-            "instances": [asdict(result) for result in self.results],
-        }
 
 
 def evaluate(
@@ -142,11 +36,12 @@ def evaluate(
     """Run a policy on every instance of a data set.
 
     Args:
-        policy: ``random``, ``greedy``, the folder of a trained agent, or an object with
-            ``act(env, rng, explore)``.
+        policy: ``random``, ``greedy``, the folder of a trained agent, an agent, or an object of
+            your own with ``act(env, rng, explore)`` (see :class:`lagco.policies.Policy`); tables
+            call it by its attribute ``name``, or by its class where it has none.
         data: folder of a data set, an instance file, the data set, or instances.
         episodes: per instance, with the paper's test seeds.
-        problem: needed if the problem is not one of lagco's.
+        problem: needed if the problem is not one of lagco's; an agent brings its own.
         features: feature set of the environment; an agent brings its own.
         decoder: how a projection agent's points are decoded, if not by its own decoder.
         k: how many of the nearest actions that decoder chooses among.
@@ -158,36 +53,38 @@ def evaluate(
     seen: frozenset[str] = getattr(chosen, "trained_on", frozenset())
     features = str(getattr(chosen, "features", features or "full"))
     # a file may serve several problems: the one asked for, or the agent's
-    served: Any = getattr(chosen, "problem", None) if problem is None else problem_class(problem)
-    instances = DataSet.load(data, served and served.name) if isinstance(data, str | Path) else data
+    own = getattr(chosen, "problem", None)
+    cls: type[Problem] | None = own if isinstance(own, type) and issubclass(own, Problem) else None
+    if problem is not None:
+        given = problem_class(problem)
+        if cls is not None and cls.name != given.name:
+            raise UsageError(f"problem={given.name!r}: the agent decides on {cls.name!r}")
+        cls = given
+    name = None if cls is None else cls.name
+    instances = DataSet.load(data, name) if isinstance(data, str | Path) else data
     if not len(instances):
         raise UsageError("there is no instance to evaluate on; give data=")
-    if problem is not None:
-        cls = problem_class(problem)
-    elif isinstance(instances, DataSet):
+    if cls is None and isinstance(instances, DataSet):
         cls = registered_class(instances.problem, str(instances.folder))
-    else:
+    elif cls is None:
         cls = registered_class(instances[0].problem, f"instance {instances[0].name!r}")
     env: Problem | None = None
     results = []
     for instance in progress(instances):
         if env is None:
             env = cls(instance, features=features)
-        seeds = episode_seeds(episodes)
-        runs: tuple[Episode, ...] = ()
+        runs: tuple[EpisodeResult, ...] = ()
         refused = None
         try:
             runs = tuple(
                 run_episode(env, instance, chosen, seed, explore=position > 0)
-                for position, seed in enumerate(seeds)
+                for position, seed in enumerate(episode_seeds(episodes))
             )
         except TooLarge as error:
             refused = str(error)
         known = instance.checksum in seen
-        results.append(
-            InstanceResult(instance.name, instance.size, instance.checksum, runs, known, refused)
-        )
-    return Evaluation(chosen.name, cls.name, tuple(results))
+        results.append(_instance_result(env, runs, known, refused))
+    return Evaluation(policy_name(chosen), cls.name, tuple(results))
 
 
 def _policy(
@@ -204,9 +101,14 @@ def _policy(
         chosen = load(policy, problem)
     else:
         chosen = plain_policy(str(policy))
+    if isinstance(chosen, type) or not callable(getattr(chosen, "act", None)):
+        raise UsageError(
+            f"policy={policy!r}: give a name, the folder of an agent, or an object with "
+            "act(env, rng, explore)"
+        )
     if decoder is not None:
         if not hasattr(chosen, "with_decoder"):
-            raise UsageError(f"decoder={decoder!r}: {chosen.name} does not decode points")
+            raise UsageError(f"decoder={decoder!r}: {policy_name(chosen)} does not decode points")
         chosen = chosen.with_decoder(decoder, k)
     found: Policy = chosen
     return found
@@ -214,32 +116,41 @@ def _policy(
 
 def run_episode(
     env: Problem, instance: Instance, policy: Policy, seed: int, explore: bool = True
-) -> Episode:
-    """One episode of `policy` on `instance`."""
-    rng = np.random.default_rng(seed)
-    options = None if env.instance is instance else {"instance": instance}
-    env.reset(seed=seed, options=options)
-    steps = 0
-    while True:
-        *_, terminated, truncated, info = env.step(policy.act(env, rng, explore))
-        steps += 1
-        if terminated or truncated:
-            break
-    solver = env.score(info["objective"], "solver")
-    best = info["objective_best"]
-    worthless = None if solver is None else 0.0
-    return Episode(
+) -> EpisodeResult:
+    """Result of one episode of `policy` on `instance`."""
+    episode = Episode(env, seed, instance=instance, explore=explore).run(policy)
+    info, best = episode.info, env.best_objective
+    solver_score, solver_score_best = env.scores("solver")
+    return EpisodeResult(
         seed=seed,
-        steps=steps,
+        steps=len(episode.actions),
         reason=info["reason"],
         feasible=info["feasible"],
         objective=info["objective"],
         objective_best=best,
         score=info["score"],
         score_best=info["score_best"],
-        solver_score=solver if info["feasible"] else worthless,
-        solver_score_best=worthless if best is None else env.score(best, "solver"),
+        solver_score=solver_score,
+        solver_score_best=solver_score_best,
         gap=None if best is None else env.gap(best),
+    )
+
+
+def _instance_result(
+    env: Problem,
+    episodes: tuple[EpisodeResult, ...],
+    seen: bool = False,
+    refused: str | None = None,
+) -> InstanceResult:
+    instance = env.instance
+    defined = {
+        "score": env.score(0.0) is not None,
+        "solver_score": env.score(0.0, "solver") is not None,
+        "gap": instance.references.solver is not None,
+    }
+    measures = tuple(m for m in MEASURES if defined[m.removesuffix("_best")])
+    return InstanceResult(
+        instance.name, instance.size, instance.checksum, episodes, measures, seen, refused
     )
 
 
@@ -259,26 +170,19 @@ def solver_evaluation(
         env = cls(instance)
         env.reset(seed=0)
         value = solver.value
-        episode = Episode(
+        score, solver_score = env.score(value), env.score(value, "solver")
+        episode = EpisodeResult(
             seed=0,
             steps=0,
             reason=solver.status,
             feasible=solver.status != "bound",
             objective=value,
             objective_best=value,
-            score=env.score(value),
-            score_best=env.score(value),
-            solver_score=env.score(value, "solver"),
-            solver_score_best=env.score(value, "solver"),
+            score=score,
+            score_best=score,
+            solver_score=solver_score,
+            solver_score_best=solver_score,
             gap=0.0,
         )
-        results.append(InstanceResult(instance.name, instance.size, instance.checksum, (episode,)))
+        results.append(_instance_result(env, (episode,)))
     return Evaluation("solver", instances[0].problem if results else "", tuple(results))
-
-
-def _summarise(values: list[float]) -> Summary | None:
-    if not values:
-        return None
-    low, high = bootstrap_interval(values)
-    mean = math.fsum(values) / len(values)
-    return Summary(interquartile_mean(values), low, high, mean, len(values))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from lagco.core.problem import Problem
 from lagco.errors import InstanceError, UsageError, suggest
-from lagco.files import readable_json, sha256, write_atomically
 from lagco.instances import DataSet, Entry, Instance, read_instance
-from lagco.instances.dataset import MANIFEST, TIMINGS
+from lagco.instances.dataset import MANIFEST, TIMES
 from lagco.instances.native import SUFFIX, instance_bytes
 from lagco.problems import problem_class
+from lagco.store import sha256, write_atomically
 
 REFERENCES = ("sweeps", "solver")
 
@@ -37,13 +37,15 @@ def generate(
     sizes: Sizes = None,
     references: str | Sequence[str] = REFERENCES,
     sweeps: int | None = None,
+    options: Mapping[str, Any] | None = None,
     workers: int | None = None,
     progress: bool = True,
 ) -> DataSet:
     """Generate a data set of `n` instances in the folder `out`.
 
-    Instance i depends on problem, seed, i and sizes alone: neither on `n`, nor on the number of
-    workers, nor on the order in which they work. A run that was interrupted goes on where it was.
+    Instance i depends on problem, seed, i, sizes and options alone: neither on `n`, nor on the
+    number of workers, nor on the order in which they work. A run that was interrupted goes on where
+    it was.
 
     Args:
         problem: name, ``module:Class`` or class.
@@ -54,6 +56,8 @@ def generate(
             (``"10-20"``); the paper's range by default.
         references: which to compute, among ``sweeps`` and ``solver``.
         sweeps: number of sweeps; the paper's by default.
+        options: of the problem's generator (keyword arguments of its ``draw``), for instance
+            ``{"profile": "open"}`` for `cyber-path`.
         workers: processes; one per core by default.
         progress: whether to show a progress bar.
     """
@@ -72,7 +76,9 @@ def generate(
         "sizes": _spelled(sizes),
         "references": list(wanted),
         "sweeps": sweeps,
+        "options": dict(options) if options else None,
     }
+    cls.check_options(options or {})
     _sizes_of(recipe["sizes"], seed, 0)
     _refuse_other(folder, recipe | {"n": n})
     folder.mkdir(parents=True, exist_ok=True)
@@ -87,7 +93,7 @@ def generate(
             made[index] = entry, timings
             bar.advance(task)
     entries = [made[index][0] for index in range(n)]
-    _write_timings(folder / TIMINGS, {e.file: made[i][1] for i, e in enumerate(entries)})
+    _write_timings(folder, {e.file: made[i][1] for i, e in enumerate(entries)})
     return DataSet.write(folder, cls.name, entries, recipe | {"n": n})
 
 
@@ -99,10 +105,11 @@ def generate_instance(
     size: int | None = None,
     references: str | Sequence[str] = (),
     sweeps: int | None = None,
+    options: Mapping[str, Any] | None = None,
 ) -> Instance:
     """One instance, with the references asked for."""
     cls = problem_class(problem)
-    instance = cls.generate(size, seed, index)
+    instance = cls.generate(size, seed, index, **(options or {}))
     return add_references(cls, instance, _checked_references(references), sweeps, seed, index)[0]
 
 
@@ -138,7 +145,7 @@ def _make(
     timings: dict[str, float] = {}
     if instance is None:
         size = _sizes_of(recipe["sizes"], recipe["seed"], index)
-        instance = cls.generate(size, recipe["seed"], index)
+        instance = cls.generate(size, recipe["seed"], index, **(recipe["options"] or {}))
         instance = replace(instance, origin={**instance.origin, **recipe})
         instance, timings = add_references(
             cls, instance, recipe["references"], recipe["sweeps"], recipe["seed"], index
@@ -155,14 +162,13 @@ def _make(
     return index, entry, timings
 
 
-def _write_timings(path: Path, timings: dict[str, dict[str, float]]) -> None:
+def _write_timings(folder: Path, timings: dict[str, dict[str, float]]) -> None:
     """Write what was measured; files that were there already keep what was measured then."""
-    try:
-        known = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        known = {}
+    known: dict[str, Any] = {}
+    with contextlib.suppress(InstanceError):
+        known = TIMES.read(folder).measured
     kept = {name: seconds or known.get(name, {}) for name, seconds in timings.items()}
-    write_atomically(path, readable_json(kept))
+    TIMES.write(folder, {}, measured=kept)
 
 
 def _finished(path: Path, recipe: dict[str, Any], index: int) -> Instance | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from lagco.core.checker import check_problem
 from lagco.core.finding import Finding
 from lagco.errors import InstanceError, UsageError
 from lagco.instances import DataSet, Instance, read_instance
-from lagco.instances.dataset import TIMINGS
+from lagco.instances.dataset import TIMES, TIMINGS
 from lagco.problems import load_object, problem_class
 from lagco.registration import ENTRIES
 
@@ -107,12 +106,12 @@ def _about_data(data: DataSet) -> dict[str, Any]:
     timings = data.folder / TIMINGS
     if timings.exists():
         try:
-            per_file = json.loads(timings.read_bytes())
+            per_file = TIMES.read(data.folder).measured
             totals: dict[str, float] = {}
             for seconds in per_file.values():
                 for kind, value in seconds.items():
                     totals[kind] = totals.get(kind, 0.0) + value
             described["seconds"] = {kind: round(value, 3) for kind, value in totals.items()}
-        except (ValueError, AttributeError, TypeError):
+        except (InstanceError, AttributeError, TypeError):
             described["seconds"] = f"{TIMINGS} is damaged (it is not needed)"
     return described

@@ -11,12 +11,24 @@ from lagco.errors import UnknownName, UsageError, suggest
 
 
 class Policy(Protocol):
-    """Chooses actions; `explore` is False for the episode in which it takes its mode."""
+    """Anything that chooses actions, one of your own too.
 
-    name: str
+    Tables show it by its attribute ``name``, or by the name of its class where it has none.
+    """
 
     def act(self, env: ContinuousEnv, rng: np.random.Generator, explore: bool = True) -> Any:
-        """A raw action for the present state of `env`."""
+        """A raw action for the present state of `env`; None if there is none.
+
+        Args:
+            env: the environment.
+            rng: the policy's own random stream, apart from the environment's.
+            explore: False in the episode in which the policy takes its mode.
+        """
+
+
+def policy_name(policy: Policy) -> str:
+    """What tables call a policy."""
+    return str(getattr(policy, "name", type(policy).__name__))
 
 
 class RandomPolicy:

@@ -18,7 +18,9 @@ from lagco.errors import UsageError, require_extra
 from lagco.instances import DataSet, Instance
 from lagco.latent.compactness import compactness
 from lagco.latent.space import LatentSpace
+from lagco.policies import RandomPolicy
 from lagco.problems import problem_class
+from lagco.rollout import Episode
 
 #: at most so many actions of an instance are measured and drawn, as in the paper
 SHOWN_ACTIONS = 300
@@ -156,12 +158,9 @@ def in_two_dimensions(vectors: Any, seed: int = 0) -> Any:
 def sampled_actions(space: LatentSpace, env: Problem, seed: int, number: int) -> tuple[Any, int]:
     """Some action vectors of a state a quarter into a random episode, and how many there are."""
     rng = np.random.default_rng([seed, number, 7])
-    env.reset(seed=int(rng.integers(2**31)))
-    for _ in range(env.episode_length // 4):
-        *_, terminated, truncated, _ = env.step(env.sample_valid_action(rng))
-        if terminated or truncated:
-            env.reset(seed=int(rng.integers(2**31)))
-            break
+    episode = Episode(env, int(rng.integers(2**31)), rng=rng)
+    if episode.run(RandomPolicy(), env.episode_length // 4).ended:
+        env.reset(seed=int(rng.integers(2**31)))
     view = space.view(env)
     view.refresh()
     actions = view.actions()

@@ -5,8 +5,10 @@ A package adds a problem by an entry point of the group ``lagco.problems``: its 
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
+from typing import Any
 
 from gymnasium.envs.registration import register, registry
 
@@ -21,6 +23,11 @@ class ProblemEntry:
     env_id: str
     entry_point: str
     summary: str
+
+    def load(self) -> Any:
+        """The class, imported when it is asked for."""
+        module, _, name = self.entry_point.partition(":")
+        return getattr(importlib.import_module(module), name)
 
 
 _OWN = {

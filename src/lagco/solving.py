@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, cast
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from lagco.instances import Instance, SolverReference
 from lagco.instances.formats import read
 from lagco.policies import POLICIES, plain_policy
 from lagco.problems import problem_class, registered_class
+from lagco.results.measures import gap as measured_gap
+from lagco.results.measures import improvement
+from lagco.rollout import Episode, Planned, PolicyTeam, SideBySide, Trace
 
 SOLVE_POLICIES = (*POLICIES, "solver")
 IMPROVEMENTS = ("none", "2opt")
@@ -34,15 +37,6 @@ _REFERENCE_SHARE = 0.2
 #: larger instances get no reference of their own
 _REFERENCE_SIZE = 5_000
 _FIRST_EFFORT = 1 / 4096
-
-
-@dataclass(frozen=True)
-class Trace:
-    """An episode up to its best state: seed and start of the environment, and the raw actions."""
-
-    seed: int
-    start: Any
-    actions: tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -108,9 +102,7 @@ class Answer:
         if self.trace is None:
             env.show(self.solution)
         else:
-            env.reset(seed=self.trace.seed, options={"start": self.trace.start})
-            for action in self.trace.actions:
-                env.step(action)
+            self.trace.replay(env)
         save_picture(env.draw_on, path)
 
 
@@ -188,13 +180,14 @@ def solve(
     if improve != "none":
         solution, trace = cls.improve(instance, solution, improve), None
         objective = cls.evaluate_solution(instance, solution)
-    gap = None if reference is None else _gap(cls, objective, reference.value)
+    gap_to = partial(measured_gap, objective, maximise=cls.maximise)
+    gap = None if reference is None else gap_to(reference.value)
     if gap is not None and gap < 0 and instance.references.solver is None:
         # the solver had little time; what cannot be beaten says more
         bound = cls.bound(instance)
         if bound is not None:
             reference = SolverReference(bound, "bound", "bound")
-            gap = _gap(cls, objective, bound)
+            gap = gap_to(bound)
     recomputed = cls.evaluate_solution(instance, solution)
     valid = math.isclose(recomputed, objective, rel_tol=1e-6, abs_tol=1e-9)
     elapsed = time.perf_counter() - began
@@ -222,28 +215,6 @@ class _Found:
     episodes: int
 
 
-class _Player(Protocol):
-    """Decides for several environments."""
-
-    def act(
-        self, members: Sequence[int], rngs: Sequence[np.random.Generator], explore: Sequence[bool]
-    ) -> list[Any]: ...
-
-
-class _PolicyTeam:
-    def __init__(self, policy: Any, envs: Sequence[Problem]) -> None:
-        self._policy = policy
-        self._envs = envs
-
-    def act(
-        self, members: Sequence[int], rngs: Sequence[np.random.Generator], explore: Sequence[bool]
-    ) -> list[Any]:
-        return [
-            self._policy.act(self._envs[m], r, e)
-            for m, r, e in zip(members, rngs, explore, strict=True)
-        ]
-
-
 def _player(
     cls: type[Problem], agent: Any, policy: str | None, decoder: str | None, k: int
 ) -> tuple[Any, str, str]:
@@ -251,8 +222,7 @@ def _player(
     if policy is not None:
         if decoder is not None:
             raise UsageError(f"decoder={decoder!r}: the policy {policy} does not decode points")
-        chosen = plain_policy(policy)
-        return (lambda envs: _PolicyTeam(chosen, envs)), policy, "full"
+        return partial(PolicyTeam, plain_policy(policy)), policy, "full"
     from lagco.agents.agent import Agent
     from lagco.agents.bundle import load
     from lagco.agents.shipped import default_agent
@@ -282,17 +252,6 @@ def _mixed_team(agent: Any, previewing: Any, envs: Sequence[Problem]) -> Any:
     return Team([(previewing if i % 2 else agent).actor(env) for i, env in enumerate(envs)])
 
 
-@dataclass
-class _Episode:
-    seed: int
-    start: Any
-    explore: bool
-    rng: np.random.Generator
-    actions: list[Any] = field(default_factory=list)
-    best: float | None = None  # value of its best state
-    length: int = 0  # steps to there
-
-
 def _search(
     cls: type[Problem],
     instance: Instance,
@@ -309,9 +268,10 @@ def _search(
         first.rewards = False
     plan = _episodes(first, start, seed)
     envs = [first]
-    search = _Search(cls, envs, make_team(envs), plan, deadline)
+    search = _Search(deadline)
+    episodes = SideBySide(envs, make_team(envs), plan)
     began = time.perf_counter()
-    search.run(until_first=True)
+    search.run(episodes, until_first=True)
     took = time.perf_counter() - began
     left = deadline - time.perf_counter()
     side_by_side = int(min(TEAM, left / max(took, 1e-9) / _ROUNDS))
@@ -320,89 +280,58 @@ def _search(
             envs.append(cls(instance, features=features, start=start, rewards=first.rewards))
         for env in envs[1:]:
             env.reset(seed=seed)
-        search.team = make_team(envs)
-    search.run()
+        episodes = SideBySide(envs, make_team(envs), plan)
+    search.run(episodes)
     if search.best is None:
         raise LagcoError(f"no solution of {instance.name!r} was found")
     return _Found(*search.best, search.finished)
 
 
-def _episodes(env: Problem, start: Any, seed: int) -> Iterator[tuple[Any, int, bool]]:
-    """Start, seed and whether to sample: one mode per start, then samples without end."""
+def _episodes(env: Problem, start: Any, seed: int) -> Iterator[Planned]:
+    """One mode per start, then samples without end."""
     starts = env.starts()
     order = np.random.default_rng([seed, 3]).permutation(len(starts))
     choices = [starts[i] for i in order] or [start]
     for number in itertools.count():
         turn = number // len(choices)
-        yield choices[number % len(choices)], seed + number, turn > 0
+        yield Planned(seed + number, choices[number % len(choices)], explore=turn > 0)
 
 
 class _Search:
-    """Episodes side by side in some environments, and the best state that any of them met."""
+    """The best state that any episode met, up to a deadline."""
 
-    def __init__(
-        self,
-        cls: type[Problem],
-        envs: list[Problem],
-        team: _Player,
-        plan: Iterator[tuple[Any, int, bool]],
-        deadline: float,
-    ) -> None:
-        self._cls = cls
-        self._envs = envs
-        self.team = team
-        self._plan = plan
+    def __init__(self, deadline: float) -> None:
         self._deadline = deadline
-        self._playing: dict[int, _Episode] = {}
         self.best: tuple[float, Array, Trace] | None = None
         self.finished = 0
 
-    def run(self, until_first: bool = False) -> None:
+    def run(self, episodes: SideBySide, until_first: bool = False) -> None:
         """Go on until the time is over, or until one more episode is finished.
 
         Without a solution so far, the first environment goes on beyond the deadline.
         """
-        playing, before = self._playing, self.finished
-        waiting = set(range(len(self._envs))) - set(playing)
-        while not (until_first and self.finished > before):
-            playing.update({member: self._begin(member) for member in sorted(waiting)})
-            waiting.clear()
+        while episodes.begin():
             if time.perf_counter() > self._deadline:
-                for member, episode in playing.items():
-                    self._note(self._envs[member], episode)
+                for episode in episodes.running.values():
+                    self._note(episode)
                 if self.best is not None:
                     return
-                for member in list(playing)[1:]:
-                    del playing[member]
-            members = list(playing)
-            rngs = [playing[m].rng for m in members]
-            actions = self.team.act(members, rngs, [playing[m].explore for m in members])
-            for member, action in zip(members, actions, strict=True):
-                env, episode = self._envs[member], playing[member]
-                *_, terminated, truncated, _ = env.step(action)
-                episode.actions.append(action)
-                if env.best_objective != episode.best:
-                    episode.best, episode.length = env.best_objective, len(episode.actions)
-                if terminated or truncated:
-                    self.finished += 1
-                    self._note(env, episode)
-                    del playing[member]
-                    waiting.add(member)
+                for member in list(episodes.running)[1:]:
+                    episodes.retire(member)
+            ended = episodes.step()
+            for episode in ended:
+                self.finished += 1
+                self._note(episode)
+            if until_first and ended:
+                return
 
-    def _begin(self, member: int) -> _Episode:
-        start, seed, explore = next(self._plan)
-        env = self._envs[member]
-        env.reset(seed=seed, options={"start": start})
-        rng = np.random.default_rng([seed, 4])
-        return _Episode(seed, start, explore, rng, best=env.best_objective)
-
-    def _note(self, env: Problem, episode: _Episode) -> None:
+    def _note(self, episode: Episode) -> None:
+        env = cast("Problem", episode.env)
         value, solution = env.best_objective, env.best_solution
         if value is None or solution is None:
             return
-        if self.best is None or (value > self.best[0] if env.maximise else value < self.best[0]):
-            actions = tuple(episode.actions[: episode.length])
-            self.best = value, solution, Trace(episode.seed, episode.start, actions)
+        if self.best is None or improvement(value, self.best[0], maximise=env.maximise) > 0:
+            self.best = value, solution, episode.trace(best=True)
 
 
 def _load_compiled(cls: type[Problem], make_team: Any, features: str) -> None:
@@ -417,20 +346,10 @@ def _load_compiled(cls: type[Problem], make_team: Any, features: str) -> None:
     envs = [cls(small, features=features, start="default") for _ in range(2)]
     for env in envs:
         env.reset(seed=0)
-    team = make_team(envs)
-    rngs = [np.random.default_rng(0)] * 2
+    episodes = SideBySide(envs, make_team(envs), [Planned(0, explore=False), Planned(1)])
     for _ in range(3):
-        for env, action in zip(envs, team.act((0, 1), rngs, (False, True)), strict=True):
-            *_, terminated, truncated, _ = env.step(action)
-            if terminated or truncated:
-                return
-
-
-def _gap(cls: type[Problem], objective: float, reference: float) -> float | None:
-    worse = reference - objective if cls.maximise else objective - reference
-    if reference == 0:
-        return 0.0 if worse == 0 else None
-    return 100.0 * worse / abs(reference)
+        if episodes.begin():
+            episodes.step()
 
 
 def _reference(
@@ -457,7 +376,9 @@ def _solver_within(
         began = time.perf_counter()
         found = cls.solve(instance, seed, effort).solver
         now = time.perf_counter()
-        if found is not None and (best is None or (_gap(cls, found.value, best.value) or 0) < 0):
+        if found is not None and (
+            best is None or improvement(found.value, best.value, maximise=cls.maximise) > 0
+        ):
             best = found
         fitting = 0.7 * (deadline - now) / max(now - began, 1e-9)
         if effort >= 1.0 or fitting < 2.0 or (found and found.status == "optimal"):

@@ -7,7 +7,8 @@ import pytest
 
 from lagco.agents.discrete import without_summary
 from lagco.agents.padding import PaddedActions, PaddingObservation, TooLarge, Widths
-from lagco.errors import LagcoError
+from lagco.core.spec import Function
+from lagco.errors import LagcoError, SpecError
 from lagco.problems import problem_class
 from tests.agents.brief import (
     METHODS,
@@ -112,19 +113,119 @@ def test_incremental_observation_equals_a_fresh_one(name, features):
             env.reset(seed=step, options={"instance": instance(name, 8, 8)})
 
 
-def test_padding_of_tsp_is_the_papers():
-    widths = Widths(12, {"cities": (12, 60)})
-    env = problem_class("tsp")(instance("tsp", 8, 8), features="paper")
+def padded(name, size, features="paper"):
+    """An environment after a few steps, and its observation padded for three more nodes."""
+    env = problem_class(name)(instance(name, size, size), features=features)
     env.reset(seed=0)
+    for _ in range(3):
+        env.step(env.sample_valid_action(np.random.default_rng(0)))
+    (view, graph), *_ = env.graph_views().items()
+    widths = Widths(1000, {view: (size + 3, 20 * size)})
+    assert graph.num_edges < size * (size - 1) // 2  # the view has some of the pairs only
+    return env, PaddingObservation(env, widths)()
+
+
+def triangle_of(values, reserved, n):
+    """Values over the upper triangle of all reserved pairs, of the nodes there are."""
+    matrix = np.zeros((reserved, reserved), dtype=np.float32)
+    matrix[np.triu_indices(reserved, 1)] = values
+    assert not matrix[:, n:].any()
+    return matrix[np.triu_indices(n, 1)]
+
+
+def min_max(values):
+    return (values - values.min()) / (values.max() - values.min())
+
+
+def test_padding_of_tsp_is_the_papers():
+    env, seen = padded("tsp", 20)
+    assert seen.shape == (3 * 23 + 23 * 22 // 2,)
+    places = env.instance.arrays["coordinates"]
+    assert np.array_equal(np.flatnonzero(seen[:23]), np.sort(env.solution()))
+    for axis in (0, 1):
+        row = seen[23 * (axis + 1) :][:23]
+        assert row[:20] == pytest.approx(min_max(places[:, axis]), abs=1e-5)
+    lengths = np.linalg.norm(places[:, None] - places, axis=2)[np.triu_indices(20, 1)]
+    assert triangle_of(seen[69:], 23, 20) == pytest.approx(min_max(lengths), abs=1e-5)
+
+
+def test_padding_of_max_cut_is_the_papers():
+    env, seen = padded("max-cut", 24)
+    assert seen.shape == (27 + 27 * 26 // 2,)
+    assert np.array_equal(seen[:24], env.solution())
+    weights = np.zeros((24, 24))
+    weights[tuple(np.sort(env.instance.array("edges"), axis=0))] = env.instance.array("weights")
+    expected = min_max(weights[np.triu_indices(24, 1)])
+    assert triangle_of(seen[27:], 27, 24) == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["tsp", "max-cut"])
+def test_padding_shows_all_pairs_with_full_features_too(name):
+    env, seen = padded(name, 24, "full")
+    (found,) = env.pair_attributes().values()
+    reserved = 27 * 26 // 2
+    functions = sum(isinstance(part, Function) for part in env._observation_type.values())
+    pairs = seen[len(seen) - functions - reserved : len(seen) - functions]
+    expected = np.asarray(found)[np.triu_indices(24, 1)]
+    assert triangle_of(pairs, 27, 24) == pytest.approx(expected, abs=1e-5)
+
+
+def test_padding_of_placement_is_the_papers():
+    env = problem_class("placement")(instance("placement", 8, 8), features="paper")
+    env.reset(seed=0)
+    widths = widths_of("placement", "paper")
+    n = widths.views["graph"][0]
     seen = PaddingObservation(env, widths)()
-    assert seen.shape == (3 * 12 + 12 * 11 // 2,)
-    view = env.graph_views()["cities"]
-    assert np.array_equal(seen[:12], np.append(view.nodes["visited"], [0, 0, 0, 0]))
-    triangle = np.zeros((12, 12))
-    triangle[np.triu_indices(12, 1)] = seen[36:]
-    lengths = view.edge_attributes["distance"]
-    scaled = (lengths - lengths.min()) / (lengths.max() - lengths.min())
-    assert triangle[tuple(np.sort(view.edges, axis=0))] == pytest.approx(scaled, abs=1e-6)
+    view = env.graph_views()["graph"]
+    # VMs and PMs: a flag, demand, power, capacity and utilisation; then the hosts of the VMs
+    assert seen.shape == ((1 + 4 + 1 + 4 + 4) * n + widths.arrays["allocation"],)
+    rows = seen[: 14 * n].reshape(14, n)[:, : view.num_nodes]
+    capacities = env.instance.array("pm_capacities")
+    for resource in range(4):
+        shown = rows[6 + resource]
+        assert not shown[:8].any()
+        assert shown[8:] == pytest.approx(capacities[:, resource] / capacities[:, resource].max())
+    assert seen[14 * n :][:8] * (len(capacities) - 1) == pytest.approx(env.solution(), abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["ospf", "traffic"])
+def test_padding_of_networks_is_the_papers(name):
+    env = problem_class(name)(instance(name, 8, 8), features="paper")
+    env.reset(seed=0)
+    widths = widths_of(name, "paper")
+    seen = PaddingObservation(env, widths)()
+    (nodes, links), (_, demands) = widths.views.values()
+    # what actions choose is listed, the rest stands among all pairs
+    if name == "ospf":
+        per_link, demands = 3, nodes * nodes  # capacity, weight and load
+    else:
+        per_link, links = 2, nodes * (nodes - 1) // 2  # capacity and load
+    assert seen.shape == (per_link * links + demands,)
+    loads, volumes = env.loads.max(axis=1), env.instance.array("volumes")
+    shown = seen[(per_link - 1) * links : per_link * links], seen[-demands:]
+    for values, wanted in zip(shown, (loads, volumes), strict=True):
+        assert np.sort(values)[-len(wanted) :] == pytest.approx(np.sort(min_max(wanted)), abs=1e-5)
+
+
+def test_padding_of_cyber_path_is_the_papers():
+    env = problem_class("cyber-path")(instance("cyber-path", 8, 8), features="paper")
+    env.reset(seed=0)
+    widths = widths_of("cyber-path", "paper")
+    n = widths.views["attack_G"][0]
+    per_host = sum(column.size // len(column) for _, _, column in env._dynamic)
+    assert PaddingObservation(env, widths)().shape == (n * per_host,)
+
+
+def test_pairs_must_belong_to_an_edge_attribute_and_cover_all_nodes(monkeypatch):
+    env = problem_class("tsp")(instance("tsp", 8, 8))
+    env.reset(seed=0)
+    widths = Widths(12, {"cities": (12, 60)})
+    monkeypatch.setattr(env, "pair_attributes", lambda: {"distances": np.zeros((8, 8))})
+    with pytest.raises(SpecError, match="'distances'.*did you mean 'distance'"):
+        PaddingObservation(env, widths)
+    monkeypatch.setattr(env, "pair_attributes", lambda: {"distance": np.zeros(28)})
+    with pytest.raises(SpecError, match=r"'distance'.*\(28,\).*\(8, 8\)"):
+        PaddingObservation(env, widths)
 
 
 def test_flags_of_edges_show_where_edges_are():

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from stable_baselines3.common.callbacks import BaseCallback
 
-from lagco.agents import q_network
+from lagco.agents import action_tables, q_network
+from lagco.agents.action_tables import ActionTables, nearest_actions, read_actions
 from lagco.agents.config import train_config
 from lagco.agents.iterative import IterativeMethod
 from lagco.agents.network import Perceptron
-from lagco.agents.q_network import ActionTables, SplitQ, read_actions
+from lagco.agents.q_network import SplitQ
 from lagco.agents.replay import GOES_ON, TERMINATED, TRUNCATED, ActionReplayBuffer
 from lagco.problems import problem_class
 from tests.agents.brief import (
@@ -60,8 +61,6 @@ def test_all_valid_actions_are_offered(name, reduce, rng):
     width = view.space.scale.width
     expected = view.actions().vectors(rows)
     found = actions.vectors(width)
-    if name == "traffic" and reduce is None:  # the path stands last here
-        expected, found = np.sort(expected, axis=1), np.sort(found, axis=1)
     assert found == pytest.approx(expected, abs=1e-4)
 
 
@@ -91,11 +90,30 @@ def test_split_network_equals_the_plain_one(name, rng, monkeypatch):
 
 @pytest.mark.parametrize("name", ["placement", "traffic"])
 def test_too_many_actions_are_sampled(name, rng, monkeypatch):
-    monkeypatch.setattr(q_network, "MOST_ACTIONS", 20)
+    monkeypatch.setattr(action_tables, "MOST_ACTIONS", 20)
     view = state_of(name)
     rows, actions = read_actions(view, rng)
     assert 0 < len(actions) == len(rows) <= 20
     assert view.env.are_valid_actions(view.raw(rows)).all()
+
+
+@pytest.mark.parametrize("reduce", [None, 4])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_nearest_actions_are_kept_as_components(name, reduce, rng):
+    view = state_of(name, reduce=reduce)
+    proto = rng.normal(size=view.space.scale.width).astype(np.float32)
+    for most in (5, 256):
+        rows, actions = nearest_actions(view, proto, most)
+        assert len(rows) == len(actions) == min(most, len(view.env.valid_actions()))
+        expected = view.actions().vectors(rows)
+        assert actions.vectors(len(proto)) == pytest.approx(expected, abs=1e-4)
+        assert actions.products(proto) == pytest.approx(expected @ proto, abs=1e-3)
+        tables = [len(table) for table in actions.tables]
+        if actions.index is not None:  # nothing is kept that no action has
+            assert [len(np.unique(column)) for column in actions.index.T] == tables
+        if name == "traffic" and reduce is None:
+            assert actions.index is not None
+            assert len(actions.tables) == 1 + view.layout.path.reader.positions
 
 
 # -- returns

@@ -21,7 +21,7 @@ from lagco.agents.bench import bench_latency
 from lagco.agents.config import train_config
 from lagco.agents.network import _falling
 from lagco.agents.registry import METHODS
-from lagco.agents.training import chosen_instances, train
+from lagco.agents.training import RUN_KIND, chosen_instances, train
 from lagco.agents.vector_env import InstanceDeck
 from lagco.embedding.encoder import Encoder
 from lagco.generation import generate_instance
@@ -343,7 +343,7 @@ def test_a_padded_agent_has_room_for_the_whole_data_set(tmp_path):
 
 
 def test_a_run_that_never_began_leaves_its_folder_free(tmp_path):
-    (tmp_path / "run.json").write_text('{"identity": "of another run"}')
+    RUN_KIND.write(tmp_path, {"identity": "0" * 64, "config": {}})
     train("tsp", instances(), tmp_path, encoder=brief_encoder("tsp"), **SETTINGS | {"steps": 256})
     assert (tmp_path / "agent.json").exists()
 

@@ -44,6 +44,25 @@ def test_evaluate(data):
     results = json.loads(lagco("evaluate", "--policy", "greedy", "--data", data, "--json").stdout)
     assert [result["policy"] for result in results] == ["greedy", "solver"]
     assert len(results[0]["instances"][0]["episodes"]) == 5
+    assert {"summary", "seen", "unseen", "train_test_gap", "refused"} <= results[0].keys()
+
+
+def test_evaluate_shows_every_instance_on_request(data):
+    table = lagco("evaluate", "--data", data, "--episodes", 1, "--per-instance").stdout
+    assert table.count("max-cut-42-0003") == 3  # random, greedy, solver
+    assert table.count("4/4") == 3
+
+
+def test_policies_play_the_problem_of_the_agent_beside_them():
+    from pathlib import Path
+
+    from lagco.agents.shipped import FOLDER
+
+    ring = Path(__file__).resolve().parents[1] / "data" / "ring.rud"
+    bundle = Path(FOLDER) / "min-vertex"
+    result = lagco("evaluate", bundle, "--data", ring, "--episodes", 1, "--json")
+    assert result.returncode == 0, result.stderr
+    assert {found["problem"] for found in json.loads(result.stdout)} == {"min-vertex"}
 
 
 def test_what_has_no_reference_is_shown_by_its_objective(tmp_path):
@@ -55,6 +74,14 @@ def test_what_has_no_reference_is_shown_by_its_objective(tmp_path):
     table = lagco("evaluate", "--policy", "greedy", "--data", tmp_path / "plain").stdout
     assert "objective: first" in table
     assert table.count("max-cut-42") == 2
+
+
+def test_options_go_to_the_generator(tmp_path):
+    recipe = ("cyber-path", "-n", 1, "--sizes", 6, "--references", "none", "--json")
+    result = lagco("generate", *recipe, "--option", "profile=open", "--out", tmp_path / "open")
+    assert result.returncode == 0, result.stderr
+    described = json.loads(lagco("info", tmp_path / "open" / "0000.npz", "--json").stdout)
+    assert described["origin"]["options"] == {"profile": "open"}
 
 
 def test_a_data_set_may_grow_but_not_shrink(data):
@@ -104,6 +131,11 @@ def test_check_passes_and_fails(tmp_path):
         (["generate", "tps", "--out", "x"], "unknown problem 'tps': did you mean 'tsp'"),
         (["generate", "nowhere:Thing", "--out", "x"], "cannot import the module 'nowhere'"),
         (["generate", "json:Thing", "--out", "x"], "the module 'json' has no 'Thing'"),
+        (["generate", "tsp", "--out", "x", "--option", "a"], "give a name and a value as a=…"),
+        (
+            ["generate", "tsp", "--out", "x", "--option", "a=1"],
+            "the generator of tsp has no options",
+        ),
         (["generate", "json:JSONDecoder", "--out", "x"], "not a lagco.Problem"),
         (["info", "nowhere"], "nowhere: no such file or folder"),
         (["bench", "decode", "--structures", "pears"], "unknown structure 'pears'"),

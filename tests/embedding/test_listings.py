@@ -32,7 +32,12 @@ def test_cyber_path(tmp_path):
         loaded = Encoder.load(tmp_path)
         z = loaded.embedder()(states[-1])["attack_G"]
         assert np.array_equal(z, encoder.embedder()(states[-1])["attack_G"])
-        assert encoder.embedder().features  # the reduction was stored, not fitted again
+        fitted, stored = (
+            e.views["attack_G"].node_readers["vulns"].reduction for e in (encoder, loaded)
+        )
+        assert fitted.components.shape == (48, 6)
+        assert np.array_equal(stored.components, fitted.components)  # not fitted again
+        assert np.array_equal(stored.mean, fitted.mean)
     with pytest.raises(UsageError, match="trained on texts embedded by 'hashed words'"):
         loaded.embedder()
     use_text_encoder(None)

@@ -9,6 +9,8 @@ import pytest
 
 import lagco
 from lagco import DataSet, InstanceError
+from lagco.instances.dataset import DATA_SET
+from tests.store.forging import forge, put
 
 
 @pytest.fixture(scope="module")
@@ -70,14 +72,7 @@ def test_other_manifests_are_refused(folder, changes, message):
 
 
 def test_a_path_out_of_the_folder_is_refused(folder):
-    from lagco.files import canonical_json, sha256
-
-    path = folder / "manifest.json"
-    manifest = json.loads(path.read_text())
-    manifest.pop("sha256")
-    manifest["instances"][0]["file"] = "../secret.npz"
-    manifest["sha256"] = sha256(canonical_json(manifest).encode())
-    path.write_text(json.dumps(manifest))
+    forge(DATA_SET, folder, put("instances", 0, "file", value="../secret.npz"))
     with pytest.raises(InstanceError, match=r"'\.\./secret\.npz' is outside the folder"):
         DataSet.load(folder)
 

@@ -23,7 +23,12 @@ from lagco import (
     read_instance,
     write_instance,
 )
+from lagco.generation import generate_instance
+from lagco.instances import ArrayForm, InstanceForm
 from lagco.instances.native import instance_bytes
+from lagco.problems import problem_class
+from lagco.store.npy import npy_bytes
+from tests.store.forging import forged_instance, members_of, packed, put
 
 NAMES = st.text("abcdefgh_", min_size=1, max_size=6)
 ARRAYS = hnp.arrays(
@@ -145,14 +150,9 @@ def test_any_damage_is_noticed(tmp_path, data):
 
 def repacked(change):
     """The example's file with its members changed by change(members)."""
-    with zipfile.ZipFile(io.BytesIO(instance_bytes(example()))) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    members = members_of(instance_bytes(example()))
     change(members)
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return buffer.getvalue()
+    return packed(members)
 
 
 def edit_meta(**changes):
@@ -181,13 +181,16 @@ def pickled_array(members):
         (b"NAME : berlin52\nTYPE : TSP\n", "not a readable lagco instance"),
         (pickle.dumps(Bomb()), "not a readable lagco instance"),
         (repacked(lambda members: members.pop("meta.json")), "holds no meta.json"),
-        (repacked(edit_meta(format="other")), "format 'other', expected 'lagco-instance'"),
+        (
+            repacked(edit_meta(format="other")),
+            "not an instance file \\(no format 'lagco-instance'\\)",
+        ),
         (
             repacked(edit_meta(version=99)),
-            "version 99 is not supported by this lagco, which reads version 1",
+            "lagco-instance version 99 is not supported, this lagco reads version 2",
         ),
         (repacked(edit_meta(size=6)), "does not match its checksum"),
-        (repacked(lambda members: members.update({"meta.json": b"{"})), "meta.json is not JSON"),
+        (repacked(lambda members: members.update({"meta.json": b"{"})), "damaged, not JSON"),
         (
             repacked(lambda members: members.update({"data/more.npy": b"x"})),
             "does not match its checksum",
@@ -204,18 +207,11 @@ def test_foreign_and_forged_files_are_refused(tmp_path, content, message):
 
 
 def test_a_forged_checksum_does_not_help_a_pickle(tmp_path):
-    from lagco.instances.native import _content_digest
-
-    def forge(members):
-        pickled_array(members)
-        meta = json.loads(members.pop("meta.json"))
-        meta.pop("sha256")
-        meta["sha256"] = _content_digest(meta, members)
-        members["meta.json"] = json.dumps(meta).encode()
-
+    parts = {}
+    pickled_array(parts)
     path = tmp_path / "file.npz"
-    path.write_bytes(repacked(forge))
-    with pytest.raises(InstanceError, match="allow_pickle=False"):
+    path.write_bytes(forged_instance(instance_bytes(example()), parts=parts))
+    with pytest.raises(InstanceError, match="its header is none that lagco writes"):
         read_instance(path)
 
 
@@ -245,3 +241,124 @@ def test_an_instance_leaves_the_given_arrays_as_they_are():
     with pytest.raises(ValueError, match="read-only"):
         instance.arrays["coordinates"][0] = 1.0
     assert replace(instance, name="u").arrays["coordinates"] is instance.arrays["coordinates"]
+
+
+def problem_bytes(problem, size=6):
+    return instance_bytes(
+        generate_instance(problem, size=size, references=("sweeps", "solver"), sweeps=5)
+    )
+
+
+def npy(array):
+    return npy_bytes(np.asarray(array))
+
+
+WRONG = {
+    "nodes is a list": ("ospf", put("params", "nodes", value=[3]), {}, r"params\.nodes is \[3\]"),
+    "too many nodes": ("ospf", put("params", "nodes", value=10**12), {}, r"params\.nodes is 10000"),
+    "nodes missing": ("traffic", lambda m: m["params"].pop("nodes"), {}, "has no 'nodes'"),
+    "hops are a text": (
+        "traffic", put("params", "max_path_len", value="x"), {}, r"params\.max_path_len is 'x'",
+    ),
+    "too many hops": ("traffic", put("params", "max_path_len", value=10**9), {}, "max_path_len is"),
+    "splitting is a text": ("ospf", put("params", "ecmp", value="yes"), {}, r"params\.ecmp is 'yes'"),
+    "weights without end": ("ospf", put("params", "max_weight", value=10**12), {}, "max_weight is"),
+    "start is a list": ("cyber-path", put("params", "start", value=[]), {}, r"params\.start is \[\]"),
+    "metric is a number": ("tsp", put("params", "metric", value=3), {}, r"params\.metric is 3"),
+    "size is a text": ("tsp", put("size", value="6"), {}, "size: is '6', it must be an integer"),
+    "size without end": ("min-vertex", put("size", value=10**12), {}, "declares the size 1000000000000"),
+    "size is wrong": ("tsp", put("size", value=7), {}, r"coordinates has shape \(6, 2\), expected \(7, 2\)"),
+    "name is a list": ("tsp", put("name", value=[1]), {}, r"name: is \[1\], it must be a string"),
+    "an unknown field": ("tsp", put("more", value=1), {}, "unknown field 'more'"),
+    "a best that is none": ("tsp", put("references", "sweeps", "best", value="x"), {}, "best: is 'x'"),
+    "bounds of one end": (
+        "placement", put("references", "sweeps", "bounds", "energy", value=[1]), {}, "has 1 entries",
+    ),
+    "another status": ("tsp", put("references", "solver", "status", value="x"), {}, "status: is 'x'"),
+    "a solution of another shape": (
+        "tsp", None, {"sweeps/best_solution.npy": npy([0, 1])}, r"best solution .* shape \(2,\)",
+    ),
+    "a solution of texts": (
+        "placement", None, {"sweeps/worst_solution.npy": npy(list("abcdef"))}, "worst solution .* <U1",
+    ),
+    "a solution out of range": (
+        "placement", None, {"sweeps/worst_solution.npy": npy([99] * 6)}, "worst solution .* holds 99",
+    ),
+    "paths of another shape": (
+        "traffic", None, {"sweeps/worst_solution.npy": npy([1, 2])}, "worst solution .* shape",
+    ),
+    "capacities without end": (
+        "placement", None, {"data/pm_idle.npy": npy([1e308, 1e308])}, "pm_idle",
+    ),
+    "edges that are no numbers": ("max-cut", None, {"data/edges.npy": npy([["a"], ["b"]])}, "edges holds <U1"),
+    "edges out of range": ("max-cut", None, {"data/edges.npy": npy([[0], [77]])}, "edges|weights"),
+    "tenants without end": (
+        "placement", None, {"data/tenants.npy": npy([2**40] * 6)}, "tenants holds 1099511627776",
+    ),
+    "broken texts": (
+        "cyber-path",
+        None,
+        {"data/vulns.npy": npy([["abc"]] * 6).replace("abc".encode("utf-32-le"), b"\xff" * 12)},
+        "no characters",
+    ),
+    "an array that belongs nowhere": ("tsp", None, {"other/x.npy": npy([1])}, "belongs nowhere"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", WRONG)
+def test_what_a_problem_declares_is_checked_when_reading(tmp_path, how):
+    problem, change, parts, message = WRONG[how]
+    path = tmp_path / "file.npz"
+    path.write_bytes(forged_instance(problem_bytes(problem), change, parts))
+    with pytest.raises(InstanceError, match=message) as caught:
+        read_instance(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["1e999", "NaN", "-Infinity"])
+def test_objectives_are_finite(tmp_path, value):
+    members = members_of(problem_bytes("tsp"))
+    text = members["meta.json"].decode()
+    best = json.loads(text)["references"]["sweeps"]["best"]
+    members["meta.json"] = text.replace(f'"best":{best}', f'"best":{value}').encode()
+    path = tmp_path / "file.npz"
+    path.write_bytes(packed(members))
+    with pytest.raises(InstanceError, match="number") as caught:
+        read_instance(path)
+    assert str(path) in str(caught.value)
+
+
+def test_an_instance_that_is_not_finite_is_not_written(tmp_path):
+    worst = SweepReference(1.0, float("inf"), None, None, 3)
+    with pytest.raises(InstanceError, match="must be JSON values and finite"):
+        write_instance(example(references=References(worst)), tmp_path / "x.npz")
+
+
+class Declared(problem_class("tsp")):
+    """A problem of one's own says what its instances hold."""
+
+    name = "declared"
+    form = InstanceForm(
+        arrays={"coordinates": ArrayForm("number", ("size", 2))},
+        params={"required": ["depth"], "properties": {"depth": {"type": "integer"}}},
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"params": {}}, "params has no 'depth'"),
+        ({"params": {"depth": 1.5}}, "params.depth is 1.5, it must be an integer"),
+        ({"params": {"depth": 1}, "size": 4}, r"expected \(4, 2\)"),
+    ],
+)
+def test_own_problems_may_declare_their_instances(tmp_path, changes, message):
+    given = example(problem="declared", **changes)
+    with pytest.raises(InstanceError, match=message):
+        Declared(given)
+    path = tmp_path / "own.npz"
+    write_instance(given, path)  # a reader that does not know the problem lets it pass
+    assert read_instance(path).params == changes["params"]
+    with pytest.raises(InstanceError, match=message) as caught:
+        Declared(path)
+    assert str(path) in str(caught.value)

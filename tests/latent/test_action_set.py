@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from lagco.core.pooling import Max, Mean, Min, RootSum, Sum
+from lagco.core.pooling import Concat, Max, Mean, Min, RootSum, Sum
+from lagco.core.spec import Graph
 from lagco.errors import UsageError
 from lagco.latent.space import LatentSpace
 from lagco.problems.placement import Placement
@@ -89,6 +90,44 @@ def test_summary_equals_pooling_the_list(kind):
     np.testing.assert_allclose(
         rooted, vectors.mean(axis=0) * np.sqrt(len(vectors)), rtol=0.1, atol=1e-3
     )
+
+
+def spread(vectors):
+    """A pooling of a user's own."""
+    return vectors.max(axis=0) - vectors.min(axis=0)
+
+
+@pytest.mark.parametrize("pooling", [spread, Concat])
+def test_a_summary_that_would_need_a_list_is_refused_by_name(pooling):
+    name = getattr(pooling, "__name__", repr(pooling))
+    env, view = view_of("pair")
+    with pytest.raises(UsageError, match=rf"summary.*{name}.*use Mean"):
+        view.actions().summary((Mean, pooling))
+    with pytest.raises(UsageError, match=rf"summary.*{name}"):
+        LatentSpace.fit(view.space.encoder, [env], states=4, summary=[pooling])
+    with pytest.raises(UsageError, match=rf"summary.*{name}"):
+        replace(view.space, summary=(pooling,))
+
+
+class Spread:
+    """The same as an object that cannot be hashed."""
+
+    __hash__ = None
+
+    def __call__(self, vectors):
+        return spread(vectors)
+
+
+@pytest.mark.parametrize("pooling", [spread, Spread()])
+def test_a_pooling_of_ones_own_is_computed_in_the_observation(pooling):
+    env = Grid(ALL["pair"])
+    env._observation_type = {"grid": Graph(poolings=[Mean, pooling], graph="grid")}
+    env.reset(seed=3)
+    view = LatentSpace.fit(encoder_for(env), [env], states=4, summary=()).view(env)
+    view.space.observation_mean = None
+    view.refresh()
+    z = view.embeddings["grid"]
+    np.testing.assert_allclose(view.observation(), [*z.mean(axis=0), *spread(z)], rtol=1e-5)
 
 
 def test_attributes_of_objects_belong_to_element_and_position():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +15,10 @@ from lagco import Instance, LagcoError, UsageError
 from lagco.core.declaration import read_declaration
 from lagco.generation import generate_instance
 from lagco.latent.compactness import compactness
-from lagco.latent.files import load_space, save_space
+from lagco.latent.files import SPACE, load_space, save_space
 from lagco.problems import problem_class
 from tests.latent.conftest import brief_encoder, brief_space
+from tests.store.forging import forge, put
 
 CLASSICAL = ("tsp", "min-vertex", "max-cut")
 
@@ -169,13 +171,21 @@ def test_a_reduced_space_survives_saving(tmp_path):
     [
         (
             lambda f: (f / "latent.safetensors").write_bytes(b"x" * 40),
-            "does not match its checksum",
+            "not a safetensors file",
         ),
         (lambda f: (f / "latent.json").write_text("{"), "not JSON"),
-        (lambda f: (f / "latent.json").unlink(), "not a latent space"),
+        (lambda f: (f / "latent.json").unlink(), "is this a latent space"),
         (lambda f: edit(f, version=9), "version 9 is not supported"),
         (lambda f: edit(f, format="x"), "not a latent space"),
-        (lambda f: edit(f, summary=["eval"]), "not a valid latent space"),
+        (lambda f: edit(f, summary=["Max"]), "does not match its checksum"),
+        (lambda f: forge(SPACE, f, put("summary", value=["eval"])), r"summary\[0\]: is 'eval'"),
+        (lambda f: forge(SPACE, f, put("encoder", value="0" * 64)), "than it belongs to"),
+        (
+            lambda f: forge(SPACE, f, tensors=put("mean", value=np.zeros(3, "f4"))),
+            r"it must have \(3,\)",
+        ),
+        (lambda f: forge(SPACE, f, tensors=put("low", value=np.zeros(3, "f4"))), "'low' has shape"),
+        (lambda f: forge(SPACE, f, tensors=put("more", value=np.zeros(3, "f4"))), "belong nowhere"),
         (lambda f: (f / "encoder" / "encoder.safetensors").write_bytes(b""), "encoder"),
     ],
 )
@@ -207,3 +217,20 @@ def test_embed_measures_and_draws(tmp_path):
     assert set(found["cmp"]) == {"cmp@3", "cmp@5"} or "cmp@10" in found["cmp"]
     assert all(value >= 1 for value in found["cmp"].values())
     assert picture.stat().st_size > 3000
+
+
+def test_an_observation_of_another_width_is_refused():
+    """Compiled code standardises as many numbers as there are means."""
+    space = brief_space("tsp")
+    wide = replace(
+        space, observation_mean=np.zeros(4000, "f4"), observation_factor=np.ones(4000, "f4")
+    )
+    with pytest.raises(UsageError, match="shows observations of .* was fitted to 4000"):
+        wide.view(problem_class("tsp")(generate_instance("tsp", size=8)))
+
+
+def test_what_a_space_was_not_fitted_to_is_named():
+    space = brief_space("ospf")
+    env = problem_class("ospf")(generate_instance("ospf", size=8))
+    with pytest.raises(UsageError, match=r"_action_type\['delta'\]: .* fitted without it"):
+        replace(space, objects={}).view(env)

@@ -89,7 +89,7 @@ def test_the_best_state_is_kept():
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"weights": np.ones(2)}, r"weights have shape \(2,\) for 1 edges"),
+        ({"weights": np.ones(2)}, r"weights has shape \(2,\), expected \(1\)"),
         ({"weights": np.array([np.inf])}, "no finite number"),
     ],
 )

@@ -75,7 +75,7 @@ def test_a_graph_without_edges_is_covered_at_once():
 @pytest.mark.parametrize(
     ("edges", "message"),
     [
-        ([[0, 5]], "names node 5, nodes are 0 to 3"),
+        ([[0, 5]], "edges holds 5, the largest allowed is 3"),
         ([[2, 2]], "edge 0 joins node 2 to itself"),
         ([[0, 1], [1, 0]], "the edge 0-1 stands there twice"),
     ],

@@ -11,7 +11,8 @@ import numpy as np
 
 from lagco.agents.config import train_config
 from lagco.agents.registry import METHODS
-from lagco.files import canonical_json, sha256
+from lagco.store import canonical_json, sha256
+from lagco.study.ledger import FAILURE, NOTE, RECORD
 
 MEASURES = ("score", "score_best", "solver_score", "solver_score_best", "gap")
 QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
@@ -61,8 +62,6 @@ class Writer:
         """Add a record; returns its key."""
         key = sha256(canonical_json([kind, spec]).encode())
         content = {
-            "format": "lagco-record",
-            "version": 2,
             "kind": kind,
             "name": name,
             "key": key,
@@ -77,20 +76,17 @@ class Writer:
                 "scipy": "1.11.4",
             },
         }
-        checksum = sha256(canonical_json(content).encode())
         self._written += 1
         seconds = self._written % 60
-        content["measured"] = {
+        circumstances = {
             "seconds": 1.5,
             "host": f"node-1{self.word}",
             "cpu": f"Imaginary CPU 3000{self.word}",
             "finished": f"2026-01-02T03:{self._written // 60 % 60:02d}:{seconds:02d}.000+00:00",
             **(measured or {}),
         }
-        content["sha256"] = checksum
         path = self.folder / "records" / kind / f"{file_name(name, key)}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content, allow_nan=False))
+        RECORD.write_file(path, content, circumstances)
         return key
 
 
@@ -483,13 +479,14 @@ def _failure(folder, run, word):
         "error": f"MemoryError: out of memory{word}",
         "traceback": f'Traceback:\n  File "x.py", line 1\nMemoryError: out of memory{word}\n',
         "attempts": 2,
+    }
+    circumstances = {
         "host": "node-1",
         "cpu": "Imaginary CPU 3000",
         "finished": "2026-01-02T04:00:00.000+00:00",
     }
     path = folder / "failures" / "run" / f"{file_name(content['name'], content['key'])}.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(content))
+    FAILURE.write_file(path, content, circumstances)
 
 
 def _studies(folder, extent):
@@ -505,16 +502,8 @@ def _studies(folder, extent):
         "training": "default",
         "policies": ["random", "greedy", "solver"],
     }
-    content = {
-        "format": "lagco-study",
-        "version": 1,
-        "study": "generalization",
-        "lagco": "0.1.0",
-        "settings": settings,
-    }
-    path = folder / "studies" / "generalization.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(content))
+    content = {"study": "generalization", "settings": settings}
+    NOTE.write_file(folder / "studies" / "generalization.json", content, {"lagco": "0.1.0"})
 
 
 FULL = Extent(

@@ -14,6 +14,7 @@ from PIL import Image
 
 import lagco
 import lagco.report
+from lagco.study.ledger import RECORD
 from tests.report.fabricated import Extent, file_name, write_ledger
 from tests.report.markup import Markup
 
@@ -58,12 +59,10 @@ def drawn(tmp_path_factory):
 
 
 def _rewrite(path, record, changes):
-    from lagco.files import canonical_json, sha256
-
     record |= changes
-    content = {k: v for k, v in record.items() if k not in ("measured", "sha256")}
-    record["sha256"] = sha256(canonical_json(content).encode())
-    path.write_text(json.dumps(record))
+    own = ("format", "version", "measured", "sha256")
+    content = {k: v for k, v in record.items() if k not in own}
+    RECORD.write_file(path, content, record["measured"])
 
 
 def pictures(page):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -71,8 +70,8 @@ def test_many_threads_get_one_claim(tmp_path):
 def test_a_process_id_that_is_used_again_does_not_hold_a_claim(tmp_path):
     claims = Claims(tmp_path)
     claims.take("task").release()
-    owner = {"owner": "x", **module._process(), "born": "1"}
-    (tmp_path / "task.json").write_text(json.dumps(owner))
+    owner = {"owner": "x", "host": "here", **module._process(), "born": "1"}
+    module.CLAIM.write_file(tmp_path / "task.json", owner)
     assert claims.holder("task") is None
 
 
@@ -140,7 +139,8 @@ def test_one_that_was_taken_over_notices(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "HEARTBEAT", 0.05)
     claim = Claims(tmp_path).take("task")
     claim.check()
-    (tmp_path / "task.json").write_text(json.dumps({"owner": "another"}))
+    other = {"owner": "another", "host": "there", **module._process()}
+    module.CLAIM.write_file(tmp_path / "task.json", other)
     deadline = time.monotonic() + 5
     while not claim._lost and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -96,9 +96,9 @@ def test_a_damaged_record_keeps_no_other_from_being_written(tmp_path):
 def test_settings_are_noted(tmp_path):
     ledger = Ledger(tmp_path)
     assert ledger.settings() == {}
-    ledger.write_settings("tune", {"trials": 3})
+    ledger.write_settings("tune", {"problems": ["tsp"], "trials": 3})
     (tmp_path / "studies" / "other.json").write_text("[]")
-    assert ledger.settings() == {"tune": {"trials": 3}}
+    assert ledger.settings() == {"tune": {"problems": ["tsp"], "trials": 3}}
 
 
 @pytest.mark.parametrize(
@@ -106,15 +106,14 @@ def test_settings_are_noted(tmp_path):
     [
         (lambda text: text[: len(text) // 2], "not JSON"),
         (lambda text: text.replace("1.5", "1.75"), "does not match its checksum"),
-        (lambda text: text.replace('"version": 2', '"version": 1', 1), "record version 1"),
+        (lambda text: text.replace('"version":2', '"version":3', 1), "record version 3 is not"),
+        (lambda text: text.replace('"version":2', '"version":1', 1), "version 1.*remove the file"),
         (lambda text: text.replace("lagco-record", "other"), "not a record"),
+        (lambda text: text.replace('"revision":1', '"revision":7'), "does not match its checksum"),
         (lambda text: "[]", "not a record"),
-        (
-            lambda text: text.replace('"revision": 1', '"revision": 7'),
-            "does not match its checksum",
-        ),
         (lambda text: "[" * 100_000, "not JSON"),
-        (lambda text: json.dumps(json.loads(text) | {"measured": 3}), "not a valid record"),
+        (lambda text: json.dumps(json.loads(text) | {"measured": 3}), "measured: is 3"),
+        (lambda text: text.replace("1.5", "1e999"), "too large for a number"),
     ],
 )
 def test_damaged_records_are_named(tmp_path, change, message):

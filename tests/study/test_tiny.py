@@ -8,8 +8,8 @@ import pytest
 import lagco
 from lagco.agents.config import train_config
 from lagco.agents.registry import METHODS
-from lagco.evaluation import MEASURES
-from lagco.statistics import interquartile_mean
+from lagco.results.measures import MEASURES
+from lagco.results.statistics import interquartile_mean
 from lagco.study import Ledger, generalization_table, improvement_table, scaling, training_times
 from lagco.study.settings import known_methods, selects
 from lagco.study.task import Task

@@ -21,6 +21,8 @@ from lagco.errors import LagcoError, UsageError
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentSpace
+from lagco.results.measures import improvement
+from lagco.rollout import Episode
 
 
 @dataclass(frozen=True)
@@ -106,19 +108,13 @@ class Agent:
         best: tuple[float, Array] | None = None
         objectives: list[float | None] = []
         for number in range(episodes):
-            env.reset(seed=seed + number)
-            rng = np.random.default_rng([seed, number])
-            ended = False
-            while not ended:
-                action = self.act(env, rng, explore=number > 0)
-                *_, terminated, truncated, info = env.step(action)
-                ended = terminated or truncated
-            value, solution = info["objective_best"], env.best_solution
+            Episode(env, seed + number, explore=number > 0).run(self)
+            value, solution = env.best_objective, env.best_solution
             objectives.append(value)
-            if value is not None and solution is not None:
-                better = best is None or (value > best[0]) == self.problem.maximise
-                if better and (best is None or value != best[0]):
-                    best = value, solution
+            if value is None or solution is None:
+                continue
+            if best is None or improvement(value, best[0], maximise=env.maximise) > 0:
+                best = value, solution
         if best is None:
             raise LagcoError(f"{self.name} found no solution of {env.instance.name!r}")
         score, gap = env.score(best[0]), env.gap(best[0])

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from lagco.embedding.pretrain import pretrain
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentSpace
+from lagco.policies import RandomPolicy
+from lagco.rollout import walk
 
 _BRIEF = PretrainConfig(max_steps=5, states=30)
 
@@ -159,18 +162,22 @@ def _decisions(
     actor.timed(rng)  # compiles
     began = time.perf_counter()
     warm_up = count // 15
-    while len(times) < count + warm_up:
+    for _ in islice(walk(env, RandomPolicy(), rng), count + warm_up):
         timed = actor.timed(rng)
         times.append({part: 1e6 * passed for part, passed in timed.items()})
-        if env.name != "traffic" and len(times) % 10 == 1:
-            listed = hasattr(actor, "view")
-            sizes.append(actor.view.actions().size if listed else env.num_actions)
+        if len(times) % 10 == 1:
+            sizes += _declared_actions(env, actor)
         if time.perf_counter() - began > seconds and len(times) >= 3:
             break
-        *_, terminated, truncated, _ = env.step(env.sample_valid_action(rng))
-        if terminated or truncated:
-            env.reset(seed=int(rng.integers(2**31)))
     return times[min(warm_up, len(times) // 10) :], sizes
+
+
+def _declared_actions(env: Problem, actor: Any) -> list[int]:
+    """Number of actions that the actor chooses among; none where counting means listing."""
+    if not hasattr(actor, "view"):
+        return [env.num_actions]
+    actions = actor.view.actions()
+    return [] if actions.listed_to_count else [actions.size]
 
 
 def bench_throughput(

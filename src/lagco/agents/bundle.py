@@ -2,40 +2,73 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load as load_arrays
-from safetensors.numpy import save as save_arrays
-
 from lagco.agents.agent import Agent
+from lagco.agents.config import train_config
 from lagco.agents.method import Method
-from lagco.agents.network import perceptron
 from lagco.agents.registry import method_of
 from lagco.arrays import Array
 from lagco.core.declaration import Declaration, read_declaration
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError
-from lagco.files import readable_json, sha256, write_atomically
 from lagco.instances import Instance
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
 from lagco.problems import problem_class, registered_class
+from lagco.store import SHA256, Described, Kind, Mismatch, check
 
-FORMAT = "lagco-agent"
-VERSION = 1
 DESCRIPTION, WEIGHTS, SPACE = "agent.json", "agent.safetensors", "space"
 _PACKAGES = ("lagco", "torch", "stable-baselines3", "sb3-contrib", "numpy")
+_RULE = "rule:"
 
 
 class BundleError(LagcoError):
     """A bundle cannot be read or does not fit; the message names the file."""
+
+
+AGENT = Kind(
+    format="lagco-agent",
+    version=2,
+    noun="the description of an agent",
+    remedy="train the agent again with this lagco, or take another copy",
+    error=BundleError,
+    description=DESCRIPTION,
+    tensors=WEIGHTS,
+    schema={
+        "required": ["problem", "method", "config", "facts", "training", "space"],
+        "additionalProperties": False,
+        "properties": {
+            "problem": {"type": "string", "maxLength": 500},
+            "method": {"type": "string", "maxLength": 500},
+            "config": {
+                "type": "object",
+                "required": ["method", "features"],
+                "properties": {
+                    "features": {"type": "string"},
+                    "decoder": {"type": "string"},
+                    "k": {"type": "integer"},
+                },
+            },
+            "facts": {"type": "object"},
+            "training": {
+                "type": "object",
+                "required": ["instances", "sizes", "steps"],
+                "additionalProperties": False,
+                "properties": {
+                    "instances": {"type": "array", "items": SHA256},
+                    "sizes": {"type": "array", "items": {"type": "integer", "minimum": 0}},
+                    "steps": {"type": "integer", "minimum": 0},
+                },
+            },
+            "space": {"anyOf": [{"type": "null"}, SHA256]},
+        },
+    },
+)
 
 
 def save_bundle(
@@ -48,104 +81,115 @@ def save_bundle(
     config: Mapping[str, Any],
     facts: Mapping[str, Any],
     training: Mapping[str, Any],
+    measured: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a trained agent; the description comes last, so a folder with it is complete."""
+    """Write a trained agent; the description comes last, so a folder with it is complete.
+
+    Args:
+        folder: of the bundle.
+        problem: what it decides on.
+        method: how.
+        weights: the arrays that decide.
+        space: what it sees problems through.
+        config: configuration of its training.
+        facts: values that deciding needs beside the weights.
+        training: what it was trained on: instances, sizes, steps.
+        measured: what was measured in training, such as seconds.
+    """
     folder = Path(folder)
-    if space is not None:
-        save_space(space, folder / SPACE)
-    content = save_arrays({k: np.ascontiguousarray(v) for k, v in sorted(weights.items())})
-    write_atomically(folder / WEIGHTS, content)
-    description = {
-        "format": FORMAT,
-        "version": VERSION,
+    content = {
         "problem": problem.name,
         "method": method.name,
         "config": dict(config),
         "facts": dict(facts),
         "training": dict(training),
-        "features": None if space is None else space.encoder.layout_hash,
-        "versions": {"python": platform.python_version()} | {p: _version(p) for p in _PACKAGES},
-        "sha256": sha256(content),
+        "space": None if space is None else save_space(space, folder / SPACE),
     }
-    write_atomically(folder / DESCRIPTION, readable_json(description))
+    versions = {"python": platform.python_version()} | {p: _version(p) for p in _PACKAGES}
+    AGENT.write(folder, content, weights, {**(measured or {}), "versions": versions})
 
 
 def load(
     path: str | Path,
     problem: str | type[Problem] | None = None,
     instance: Instance | None = None,
+    decoder: str | None = None,
 ) -> Agent:
-    """Load a trained agent. Nothing in the files is executed.
+    """Load a trained agent. Nothing in the files is executed, and nothing they name is imported.
 
     Args:
         path: folder of a bundle.
         problem: needed if the problem is not one of lagco's: ``module:Class`` or the class.
         instance: any one of that problem, where it cannot draw instances itself and its actions
             contain objects; declarations are read off it.
+        decoder: how points become actions; the agent's own without. Needed if that is a rule,
+            ``rule:module:function``, since a file must not say what to import.
 
     Raises:
         BundleError: the message names the file and what is wrong with it.
     """
     folder = Path(path)
-    description = read_description(folder)
-    source = str(folder / DESCRIPTION)
-    cls = (
-        registered_class(str(description["problem"]), source)
-        if problem is None
-        else problem_class(problem)
-    )
-    if cls.name != description["problem"]:
-        raise BundleError(f"{source}: for {description['problem']!r}, not for {cls.name!r}")
-    weights_path = folder / WEIGHTS
-    try:
-        content = weights_path.read_bytes()
-        if sha256(content) != description["sha256"]:
-            raise BundleError(f"{weights_path}: damaged, it does not match its checksum")
-        weights = load_arrays(content)
-    except OSError as error:
-        raise BundleError(f"{weights_path}: cannot be read ({error})") from error
-    except (SafetensorError, ValueError, TypeError) as error:
-        raise BundleError(f"{weights_path}: not a safetensors file ({error})") from error
-    for name, array in weights.items():
-        if not np.isfinite(array).all():
-            raise BundleError(f"{weights_path}: {name!r} holds values that are no numbers")
-    method = method_of(str(description["method"]))
-    try:
-        for network in {name.split(".")[0] for name in weights if name.endswith(".weight")}:
-            perceptron(weights, network)
-    except LagcoError as error:
-        raise BundleError(f"{weights_path}: {error}") from error
+    file = _read(folder)
+    content, source = file.content, str(file.path)
+    name, config = content["problem"], content["config"]
+    cls = registered_class(name, source) if problem is None else problem_class(problem)
+    if cls.name != name:
+        raise BundleError(f"{source}: for {name!r}, not for {cls.name!r}")
+    chosen = config.get("decoder", "nearest") if decoder is None else decoder
+    if decoder is None and chosen.startswith(_RULE):
+        raise BundleError(
+            f"{source}: the agent decides by {chosen!r}, and a file must not say what to import; "
+            f"give decoder={chosen!r}"
+        )
+    method = method_of(content["method"])
+    if method.latent != (content["space"] is not None):
+        needs = "needs a" if method.latent else "has no"
+        raise BundleError(f"{source}: {method.name} {needs} latent space; {AGENT.remedy}")
     space = None
     if method.latent:
-        space = load_space(folder / SPACE, _declaration(cls, description, instance))
-    agent = Agent(cls, method, weights, description, space)
-    decoder = str(description["config"].get("decoder", "nearest"))
-    if decoder != "nearest" and method.metric is not None:
-        agent = agent.with_decoder(decoder, int(description["config"].get("k", 10)))
+        declaration = _declaration(cls, content, instance)
+        space = load_space(folder / SPACE, declaration, content["space"])
+    method.check(file.tensors, content["facts"], space)
+    file.tensors.refuse_others()
+    agent = Agent(cls, method, dict(file.tensors), _description(file), space)
+    if chosen != "nearest" and method.metric is not None:
+        agent = agent.with_decoder(chosen, config.get("k", 10))
     return agent
 
 
 def read_description(folder: Path) -> dict[str, Any]:
     """The description of a bundle, checked."""
-    path = folder / DESCRIPTION
+    return _description(_read(folder))
+
+
+def _read(folder: Path) -> Described:
+    """The files of a bundle but its latent space: method, configuration and facts are checked."""
+    file = AGENT.read(folder)
+    content = file.content
     try:
-        description = json.loads(path.read_bytes())
-    except OSError as error:
-        raise BundleError(f"{folder}: not a bundle ({error})") from error
-    except (ValueError, RecursionError) as error:
-        raise BundleError(f"{path}: damaged, not JSON ({error})") from error
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise BundleError(f"{path}: not the description of an agent (no format {FORMAT!r})")
-    if description.get("version") != VERSION:
-        raise BundleError(
-            f"{path}: bundle version {description.get('version')!r} is not supported, this lagco "
-            f"reads version {VERSION}"
-        )
-    needed = {"problem": str, "method": str, "config": dict, "facts": dict, "training": dict}
-    for name, kind in (needed | {"sha256": str}).items():
-        if not isinstance(description.get(name), kind):
-            raise BundleError(f"{path}: {name!r} is missing or not a {kind.__name__}")
-    return description
+        method = method_of(content["method"])
+        content["config"] = _checked_config(content["config"], method.name)
+        check(content["facts"], method.facts_schema)
+    except Mismatch as error:
+        raise BundleError(f"{file.path}: facts, {error}; {AGENT.remedy}") from error
+    except (LagcoError, TypeError) as error:
+        raise BundleError(f"{file.path}: {error}; {AGENT.remedy}") from error
+    return file
+
+
+def _checked_config(config: Mapping[str, Any], method: str) -> dict[str, Any]:
+    """The configuration as the method takes it."""
+    if config["method"] != method:
+        raise BundleError(f"the configuration is that of {config['method']!r}, not of {method!r}")
+    decoder = config.get("decoder", "nearest")
+    # what a rule names is not imported to check the rest
+    plain = {"decoder": "nearest"} if decoder.startswith(_RULE) else {}
+    checked = train_config(None, **{**config, **plain})
+    return checked.as_dict() | {"decoder": decoder}
+
+
+def _description(file: Described) -> dict[str, Any]:
+    return {**file.content, "measured": file.measured, "sha256": file.checksum}
 
 
 def _declaration(
@@ -156,7 +200,7 @@ def _declaration(
         if not cls.defines("draw"):
             return None
         instance = cls.generate(cls.default_size)
-    env = cls(instance, features=str(description["config"].get("features", "full")))
+    env = cls(instance, features=description["config"]["features"])
     return read_declaration(env, env.graph_views())
 
 

@@ -6,25 +6,61 @@ way (instance, seed, actions so far, replayed on resume) are JSON in the file's 
 
 from __future__ import annotations
 
-import json
 import random
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save as save_arrays
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 from lagco.agents.scorer import Scorer
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.errors import LagcoError
-from lagco.files import write_atomically
+from lagco.store import SHA256, Kind, Schema
 
-FORMAT = "lagco-checkpoint"
-VERSION = 1
+_COUNT: Schema = {"type": "integer", "minimum": 0}
+_STATE: Schema = {"type": "object"}
+CHECKPOINT_KIND = Kind(
+    format="lagco-checkpoint",
+    version=2,
+    noun="a checkpoint",
+    remedy="remove the folder and train again",
+    finite=False,  # a run that went astray goes on as astray as it was
+    most_bytes=1 << 36,
+    schema={
+        "required": ["identity", "steps", "updates", "numpy", "python", "env", "scorer", "extra"],
+        "additionalProperties": False,
+        "properties": {
+            "identity": SHA256,
+            "steps": _COUNT,
+            "updates": _COUNT,
+            "numpy": {
+                "type": "array",
+                "prefixItems": [_COUNT, _COUNT, {"type": "number"}],
+                "minItems": 3,
+                "maxItems": 3,
+            },
+            "python": {
+                "type": "array",
+                "prefixItems": [
+                    {"const": 3},
+                    {"type": "array", "items": _COUNT},
+                    {"type": ["number", "null"]},
+                ],
+                "minItems": 3,
+                "maxItems": 3,
+            },
+            "env": _STATE,
+            "scorer": {"type": ["object", "null"]},
+            "extra": {"type": ["object", "null"]},
+        },
+    },
+)
+#: what states of another form lead to
+_MISFITS = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError)
 
 
 def save_checkpoint(
@@ -53,38 +89,20 @@ def save_checkpoint(
     arrays["observations"] = np.asarray(model._last_obs)
     arrays["episode_starts"] = np.asarray(model._last_episode_starts)
     header: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
         "identity": identity,
         "steps": int(model.num_timesteps),
         "updates": int(getattr(model, "_n_updates", 0)),
         "numpy": [int(position), int(has_gauss), float(gauss)],
-        "python": json.dumps(random.getstate()),
+        "python": list(random.getstate()),
         "env": env.state(),
         "scorer": None if scorer is None else scorer.state(),
+        "extra": None,
     }
     more: Any = model  # a method may have more to remember, such as a replay buffer
     if hasattr(model, "extra_state"):
         header["extra"] = more.extra_state()
         arrays |= {f"extra/{name}": array for name, array in more.extra_arrays().items()}
-    content = {name: np.ascontiguousarray(array) for name, array in sorted(arrays.items())}
-    write_atomically(path, save_arrays(content, {"lagco": json.dumps(header)}))
-
-
-def read_header(path: str | Path) -> dict[str, Any]:
-    """The header of a checkpoint, checked."""
-    try:
-        with safe_open(str(path), framework="numpy") as file:
-            header = json.loads((file.metadata() or {}).get("lagco", "null"))
-    except (OSError, SafetensorError, ValueError, RecursionError) as error:
-        raise LagcoError(f"{path}: not a readable checkpoint ({error})") from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise LagcoError(f"{path}: not a checkpoint of lagco")
-    if header.get("version") != VERSION:
-        raise LagcoError(
-            f"{path}: checkpoint version {header.get('version')!r}, this lagco reads {VERSION}"
-        )
-    return header
+    CHECKPOINT_KIND.write_with_header(path, header, arrays)
 
 
 def restore_checkpoint(
@@ -95,15 +113,14 @@ def restore_checkpoint(
     scorer: Scorer | None = None,
 ) -> int:
     """Bring a fresh model and environment to where the run was; returns the steps done."""
-    header = read_header(path)
+    file = CHECKPOINT_KIND.read_with_header(path)
+    header, arrays = file.content, file.tensors
     if header["identity"] != identity:
         raise LagcoError(
             f"{path}: belongs to a run with another configuration or other data; choose another "
             "folder or remove it"
         )
     try:
-        with safe_open(str(path), framework="numpy") as file:
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         _restore_module("policy", model.policy, model.policy.optimizer, arrays)
         if scorer is not None:
             _restore_module("scorer", scorer.network, scorer.optimizer, arrays)
@@ -115,19 +132,19 @@ def restore_checkpoint(
                 for name, array in arrays.items()
                 if name.startswith("extra/")
             }
-            model.restore_extra(header.get("extra", {}), extra)
+            model.restore_extra(header["extra"] or {}, extra)
         if not np.array_equal(model._last_obs, arrays["observations"]):
             raise ValueError("replaying its episodes leads to other observations")
-        model._last_episode_starts = arrays["episode_starts"]
+        model._last_episode_starts = arrays["episode_starts"].copy()
         model.num_timesteps = int(header["steps"])
         model._n_updates = int(header["updates"])
         # random states come last: building and replaying draws from them
         position, has_gauss, gauss = header["numpy"]
         np.random.set_state(("MT19937", arrays["rng/numpy"], position, has_gauss, gauss))
-        kind, state, cached = json.loads(header["python"])
+        kind, state, cached = header["python"]
         random.setstate((kind, tuple(state), cached))
-        torch.set_rng_state(torch.from_numpy(arrays["rng/torch"]))
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        torch.set_rng_state(torch.from_numpy(arrays["rng/torch"].copy()))
+    except _MISFITS as error:
         raise LagcoError(f"{path}: cannot go on from this checkpoint ({error})") from error
     return int(header["steps"])
 
@@ -141,9 +158,9 @@ def _module_arrays(prefix: str, module: Any, optimiser: Any) -> dict[str, Array]
     return arrays
 
 
-def _restore_module(prefix: str, module: Any, optimiser: Any, arrays: dict[str, Array]) -> None:
+def _restore_module(prefix: str, module: Any, optimiser: Any, arrays: Mapping[str, Array]) -> None:
     weights = {
-        name.removeprefix(f"{prefix}/"): torch.from_numpy(array)
+        name.removeprefix(f"{prefix}/"): torch.from_numpy(array.copy())
         for name, array in arrays.items()
         if name.startswith(f"{prefix}/")
     }

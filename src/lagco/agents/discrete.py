@@ -20,8 +20,16 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 
 from lagco.agents.config import PPOConfig
 from lagco.agents.method import Look, Method, Weights
-from lagco.agents.network import layer_arrays, perceptron, policy_arguments, ppo_arguments
-from lagco.agents.padding import PaddedActions, PaddingObservation, Widths
+from lagco.agents.network import (
+    Perceptron,
+    check_width,
+    layer_arrays,
+    perceptron,
+    policy_arguments,
+    ppo_arguments,
+    take_network,
+)
+from lagco.agents.padding import FACTS, PaddedActions, PaddingObservation, Widths
 from lagco.agents.projection import LatentVecEnv, vec_env_options
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
@@ -31,6 +39,7 @@ from lagco.errors import UsageError
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentSpace
+from lagco.store import Schema, Tensors
 
 _MASKS = "action_masks"
 
@@ -156,6 +165,7 @@ class DiscreteMethod(Method):
         self.look = look
         self.latent = pooled
         self.config = dataclass(frozen=True)(type("DiscreteConfig", (PPOConfig,), {"method": name}))
+        self.facts_schema: Schema = FACTS
         self._masked = masked
 
     def env(
@@ -191,6 +201,10 @@ class DiscreteMethod(Method):
         assert isinstance(env, _PaddedActionEnv)
         return env.widths.facts()
 
+    def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
+        """See :class:`~lagco.agents.method.Method`."""
+        take_network(tensors, "policy", outputs=facts["actions"])
+
     def actor(
         self,
         env: ContinuousEnv,
@@ -206,12 +220,14 @@ class DiscreteMethod(Method):
         """
         widths = Widths.from_facts(facts)
         widths.check_actions(env)
+        network = perceptron(weights, "policy", outputs=widths.actions)
         observe: _Observe
         if self.latent:
             observe = _Pooled(env, self._checked(space))
+            check_width("the network 'policy' takes", network.inputs, observe.width)
         else:
-            observe = PaddingObservation(env, widths)
-        return DiscreteActor(env, weights, widths, observe, self._masked)
+            observe = PaddingObservation(env, widths, network.inputs)
+        return DiscreteActor(env, network, widths, observe, self._masked)
 
     def _checked(self, space: LatentSpace | None) -> LatentSpace:
         if space is None:
@@ -241,17 +257,12 @@ class DiscreteActor:
     def __init__(
         self,
         env: ContinuousEnv,
-        weights: Weights,
+        network: Perceptron,
         widths: Widths,
         observe: _Observe,
         masked: bool,
     ) -> None:
-        self._network = perceptron(weights, "policy")
-        if self._network.inputs != observe.width:
-            raise UsageError(
-                f"the policy takes {self._network.inputs} numbers, {type(env).__name__} shows "
-                f"{observe.width}; was it trained with other features?"
-            )
+        self._network = network
         self._actions = PaddedActions(env, widths.actions)
         self._observe = observe
         self._masked = masked

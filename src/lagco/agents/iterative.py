@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import gymnasium as gym
@@ -21,13 +20,21 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.dqn.policies import DQNPolicy
 from torch import Tensor, nn
 
+from lagco.agents.action_tables import MOST_ACTIONS, ActionTables, read_actions
 from lagco.agents.config import TrainConfig, setting, with_default
 from lagco.agents.discrete import without_summary
 from lagco.agents.method import Look, Method, Weights
-from lagco.agents.network import layer_arrays, policy_arguments
+from lagco.agents.network import (
+    check_width,
+    layer_arrays,
+    linear_layers,
+    policy_arguments,
+    stored_layers,
+    take_network,
+)
 from lagco.agents.padding import PaddedActions
 from lagco.agents.projection import LatentVecEnv, vec_env_options
-from lagco.agents.q_network import MOST_ACTIONS, ActionTables, SplitQ, q_layers, read_actions
+from lagco.agents.q_network import SplitQ
 from lagco.agents.replay import GOES_ON, TERMINATED, TRUNCATED, ActionReplayBuffer
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
@@ -38,11 +45,19 @@ from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.scale import ActionScale
 from lagco.latent.space import LatentSpace, LatentView
+from lagco.store import Schema, Tensors
 
 #: epsilon at the end of exploration, and of an actor that explores
 EPSILON = 0.05
 #: steps before the first gradient step
 _WARM_UP = 100
+#: JSON schema of the facts of a trained agent
+FACTS: Schema = {
+    "type": "object",
+    "required": ["standardised"],
+    "additionalProperties": False,
+    "properties": {"standardised": {"type": "boolean"}},
+}
 
 
 def observed_space(space: LatentSpace, standardised: bool) -> LatentSpace:
@@ -127,12 +142,9 @@ class QPolicy(DQNPolicy):
 
     def make_q_net(self) -> Any:
         """A network (B, w + d) -> (B, 1)."""
-        widths = [int(np.prod(self.observation_space.shape or ())) + self._action_width]
-        widths += self.net_arch
-        layers: list[nn.Module] = []
-        for inputs, outputs in pairwise(widths):
-            layers += [nn.Linear(inputs, outputs), self.activation_fn()]
-        return _QNetwork(*layers, nn.Linear(widths[-1], 1)).to(self.device)
+        inputs = int(np.prod(self.observation_space.shape or ())) + self._action_width
+        layers = linear_layers(inputs, list(self.net_arch), self.activation_fn)
+        return _QNetwork(*layers).to(self.device)
 
 
 class _QNetwork(nn.Sequential):
@@ -141,12 +153,7 @@ class _QNetwork(nn.Sequential):
 
     def split(self, observation_width: int) -> SplitQ:
         """The same network over sets of actions; it shares the weights."""
-        layers = [
-            (layer.weight.detach().numpy(), layer.bias.detach().numpy())
-            for layer in self
-            if isinstance(layer, nn.Linear)
-        ]
-        return SplitQ(layers, observation_width)
+        return SplitQ(stored_layers(layer_arrays("q", self), "q"), observation_width)
 
 
 class IterativeDQN(DQN):
@@ -312,6 +319,7 @@ class IterativeMethod(Method):
     label = "iterative"
     look = Look("#009e73", "triangle-up")
     config = IterativeConfig
+    facts_schema: Schema = FACTS
 
     def env(
         self,
@@ -376,6 +384,13 @@ class IterativeMethod(Method):
         assert isinstance(env, IterativeVecEnv)
         return {"standardised": env.standardised}
 
+    def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
+        """See :class:`~lagco.agents.method.Method`."""
+        assert space is not None
+        take_network(tensors, "q", outputs=1)
+        if tensors["q.0.weight"].shape[1] <= space.scale.width:
+            raise tensors.refused("Q takes no observation beside the action")
+
     def actor(
         self,
         env: ContinuousEnv,
@@ -395,14 +410,10 @@ class IterativeActor:
 
     def __init__(self, view: LatentView, weights: Weights) -> None:
         self.view = view
-        layers = q_layers(weights)
-        self._q = SplitQ(layers, view.observation_width)
+        layers = stored_layers(weights, "q")
         expected = view.observation_width + view.space.scale.width
-        if layers[0][0].shape[1] != expected:
-            raise UsageError(
-                f"Q takes {layers[0][0].shape[1]} numbers, {type(view.env).__name__} has "
-                f"{expected} for observation and action; was it trained with other features?"
-            )
+        check_width("the network 'q' takes", layers[0][0].shape[1], expected)
+        self._q = SplitQ(layers, view.observation_width)
         self._observation = np.empty((1, view.observation_width), np.float32)
         self._fallback = PaddedActions(view.env, 0)
 

@@ -19,8 +19,11 @@ from lagco.instances import Instance
 from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentSpace
 from lagco.search import Metric
+from lagco.store import Schema, Tensors
 
 Weights: TypeAlias = Mapping[str, Array]
+#: JSON schema of the facts of a method that needs none
+NO_FACTS: Schema = {"type": "object", "additionalProperties": False}
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class Method(ABC):
         latent: whether it sees problems through a latent space.
         padded: whether it reserves room for the largest instance.
         metric: by which the points that it predicts are decoded; None if it predicts none.
+        facts_schema: JSON schema of its facts.
     """
 
     name: str
@@ -71,6 +75,7 @@ class Method(ABC):
     latent: bool = True
     padded: bool = False
     metric: Metric | None = None
+    facts_schema: Schema = NO_FACTS
 
     @abstractmethod
     def env(
@@ -94,6 +99,10 @@ class Method(ABC):
     def facts(self, env: Any) -> dict[str, Any]:
         """JSON values that deciding needs in addition to the weights (padding widths, …)."""
         return {}
+
+    @abstractmethod
+    def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
+        """Take from a file the arrays that decide; refuse those that do not fit what is known."""
 
     @abstractmethod
     def actor(

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 from numba import njit
 
 from lagco.agents.config import PPOConfig, TrainConfig
 from lagco.arrays import Array
-from lagco.errors import LagcoError
+from lagco.errors import LagcoError, UsageError
+from lagco.store import Tensors
 
 SLOPE = np.float32(0.01)
+
+#: weight and bias (out,) per linear layer
+Layers: TypeAlias = "Sequence[tuple[Array, Array]]"
 
 
 class Perceptron:
@@ -22,7 +27,7 @@ class Perceptron:
         layers: (weight (out, in), bias (out,)) per layer.
     """
 
-    def __init__(self, layers: list[tuple[Array, Array]]) -> None:
+    def __init__(self, layers: Layers) -> None:
         self._layers = [
             (np.ascontiguousarray(weight.T, dtype=np.float32), bias.astype(np.float32))
             for weight, bias in layers
@@ -35,19 +40,30 @@ class Perceptron:
         if inputs.ndim == 1:
             single: Array = forward(inputs, self._weights, self._biases, SLOPE)
             return single
-        *hidden, last = self._layers
-        x = inputs
-        for weight, bias in hidden:
-            x = x @ weight
-            x += bias
-            np.maximum(x, SLOPE * x, out=x)
-        found: Array = x @ last[0] + last[1]
-        return found
+        return pass_layers(inputs, self._layers)
 
     @property
     def inputs(self) -> int:
         """Width of the inputs."""
         return int(self._layers[0][0].shape[0])
+
+    @property
+    def outputs(self) -> int:
+        """Width of the outputs."""
+        return int(self._layers[-1][0].shape[1])
+
+
+def pass_layers(inputs: Array, layers: Layers) -> Array:
+    """Outputs (k, out) of linear layers, weights (in, out), with LeakyReLU between them."""
+    *hidden, last = layers
+    x = inputs
+    for weight, bias in hidden:
+        x = x @ weight
+        x += bias
+        np.maximum(x, SLOPE * x, out=x)
+    found: Array = x @ last[0]
+    found += last[1]
+    return found
 
 
 @njit(cache=True, fastmath={"contract"})
@@ -70,8 +86,11 @@ def forward(x, weights, biases, slope):  # type: ignore[no-untyped-def]
     return x
 
 
-def perceptron(weights: Mapping[str, Array], prefix: str) -> Perceptron:
-    """The network stored as ``prefix.0.weight``, ``prefix.0.bias``, ``prefix.1.weight``, …"""
+def stored_layers(weights: Mapping[str, Array], prefix: str) -> Layers:
+    """Layers stored as ``prefix.0.weight`` (out, in), ``prefix.0.bias``, ``prefix.1.weight``, …
+
+    The arrays are those given, where they are float32: what changes them changes the layers.
+    """
     layers: list[tuple[Array, Array]] = []
     while f"{prefix}.{len(layers)}.weight" in weights:
         at = f"{prefix}.{len(layers)}"
@@ -83,10 +102,67 @@ def perceptron(weights: Mapping[str, Array], prefix: str) -> Perceptron:
                 f"layer {at} takes {weight.shape[1]} inputs, the one before gives "
                 f"{layers[-1][0].shape[0]}"
             )
-        layers.append((weight, bias))
+        layers.append((weight.astype(np.float32, copy=False), bias.astype(np.float32, copy=False)))
     if not layers:
         raise LagcoError(f"there is no network {prefix!r} among the weights")
-    return Perceptron(layers)
+    return layers
+
+
+def linear_layers(inputs: int, hidden: Sequence[int], activation: Callable[[], Any]) -> list[Any]:
+    """Torch modules of a network with a single output: linear layers, activations in between."""
+    from torch import nn
+
+    modules: list[Any] = []
+    for narrow, wide in pairwise([inputs, *hidden]):
+        modules += [nn.Linear(narrow, wide), activation()]
+    return [*modules, nn.Linear([inputs, *hidden][-1], 1)]
+
+
+def perceptron(
+    weights: Mapping[str, Array],
+    prefix: str,
+    inputs: int | None = None,
+    outputs: int | None = None,
+) -> Perceptron:
+    """The network of that prefix, as :func:`stored_layers` finds it.
+
+    Compiled code trusts its widths, so whoever knows them says so.
+
+    Args:
+        weights: of an agent.
+        prefix: name of the network.
+        inputs: numbers that it will be given.
+        outputs: numbers that it must give.
+    """
+    network = Perceptron(stored_layers(weights, prefix))
+    check_width(f"the network {prefix!r} takes", network.inputs, inputs)
+    check_width(f"the network {prefix!r} gives", network.outputs, outputs)
+    return network
+
+
+def check_width(what: str, seen: int, wanted: int | None) -> None:
+    """Refuse a network of another width than its surroundings need."""
+    if wanted not in (None, seen):
+        raise UsageError(
+            f"{what} {seen} numbers, here are {wanted}; was it trained with other features or for "
+            "another problem?"
+        )
+
+
+def take_network(
+    tensors: Tensors, prefix: str, inputs: int | None = None, outputs: int | None = None
+) -> None:
+    """Take the arrays of a network from a file; its widths are checked where they are known."""
+    try:
+        layers = stored_layers(tensors, prefix)
+    except LagcoError as error:
+        raise tensors.refused(str(error)) from error
+    before = inputs
+    for number, (weight, _) in enumerate(layers):
+        width = outputs if number == len(layers) - 1 else None
+        tensors.take(f"{prefix}.{number}.weight", (width, before))
+        tensors.take(f"{prefix}.{number}.bias", weight.shape[:1])
+        before = weight.shape[0]
 
 
 def layer_arrays(prefix: str, *modules: Any) -> dict[str, Array]:

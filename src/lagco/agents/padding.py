@@ -5,8 +5,10 @@ Both are made for the largest training instance. A larger one is refused by name
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
@@ -21,13 +23,34 @@ from lagco.core.spec import Attribute, Edge, Function
 from lagco.embedding.extraction import AttributeReader
 from lagco.embedding.features import SAME, TOUCHED, ViewFeatures
 from lagco.embedding.layout import TableLayout, ViewLayout, table_layout
-from lagco.errors import TooLarge, UsageError
+from lagco.errors import SpecError, TooLarge, UsageError, suggest
 from lagco.instances import Instance
+from lagco.store import Schema
 
 #: edge attributes are laid out over all pairs of nodes up to so many numbers, else edge by edge
 PAIRS = 5_000
 #: attributes wider than this are sentence embeddings, which the padding observation leaves out
 WIDEST = 64
+_COUNT: Schema = {"type": "integer", "minimum": 0, "maximum": 1 << 31}
+#: JSON schema of :meth:`Widths.facts`
+FACTS: Schema = {
+    "type": "object",
+    "required": ["actions", "views", "arrays"],
+    "additionalProperties": False,
+    "properties": {
+        "actions": {"type": "integer", "minimum": 1, "maximum": LISTING_CAP},
+        "views": {
+            "type": "object",
+            "additionalProperties": {
+                "type": "array",
+                "minItems": 2,
+                "maxItems": 2,
+                "items": _COUNT,
+            },
+        },
+        "arrays": {"type": "object", "additionalProperties": _COUNT},
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -81,9 +104,8 @@ class Widths:
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any]) -> Widths:
         """The inverse of :meth:`facts`."""
-        views = {str(n): (int(v[0]), int(v[1])) for n, v in facts.get("views", {}).items()}
-        arrays = {str(n): int(rows) for n, rows in facts.get("arrays", {}).items()}
-        return cls(int(facts["actions"]), views, arrays)
+        views = {name: (nodes, edges) for name, (nodes, edges) in facts["views"].items()}
+        return cls(facts["actions"], views, facts["arrays"])
 
     def facts(self) -> dict[str, Any]:
         """As JSON values."""
@@ -139,12 +161,19 @@ def _beside_views(
         return []
     declared = read_declaration(env, views)
     known = {
-        name if len(views) == 1 else f"{view}.{name}"
+        _key(views, view, name)
         for tables in (declared.node_attributes, declared.edge_attributes)
         for view, attributes in tables.items()
         for name in attributes
     }
-    return [entry for entry in env._dynamic if entry[0] not in known]
+    shown = env.padded_attributes()
+    beside = [entry for entry in env._dynamic if entry[0] not in known]
+    return [entry for entry in beside if shown is None or entry[0] in shown]
+
+
+def _key(views: Mapping[str, GraphView], view: str, name: str) -> str:
+    """Name of an attribute in the observation."""
+    return name if len(views) == 1 else f"{view}.{name}"
 
 
 def _name_of(env: ContinuousEnv) -> str:
@@ -159,23 +188,27 @@ class PaddingObservation:
 
     Per view: every numeric node attribute over the nodes; every numeric edge attribute over all
     pairs of nodes (the upper triangle where edges have no direction) as long as that is at most
-    :data:`PAIRS` numbers and actions do not choose edges, else edge by edge. Then what the problem
-    observes beside its views and, with `full` features, the declared functions of the state. Values
-    are scaled as an encoder would scale them; nodes and edges that an instance does not have are 0.
-    With `full` features a flag of an edge is 1 or -1 among pairs, and listed edges carry their two
-    ends. Texts, lists and sentence embeddings (wider than :data:`WIDEST`) are left out.
+    :data:`PAIRS` numbers and actions do not choose edges, else edge by edge. Among pairs, what the
+    problem gives as ``pair_attributes()`` goes before what the edges of its view carry. Then what
+    the problem observes beside its views and, with `full` features, the declared functions of the
+    state. Values are scaled as an encoder would scale them; nodes and edges that an instance does
+    not have are 0. With `full` features a flag of an edge is 1 or -1 among pairs, and listed edges
+    carry their two ends. Texts, lists and sentence embeddings (wider than :data:`WIDEST`) are left
+    out, and so is what the problem's ``padded_attributes()`` do not name.
 
     Args:
         env: the environment; its present instance must fit.
         widths: what is reserved.
+        wanted: numbers that an observation must have, where that is known.
 
     Attributes:
         width: numbers in an observation.
     """
 
-    def __init__(self, env: ContinuousEnv, widths: Widths) -> None:
+    def __init__(self, env: ContinuousEnv, widths: Widths, wanted: int | None = None) -> None:
         self._env = env
         self._widths = widths
+        self._wanted = wanted
         self._bind()
 
     def _bind(self) -> None:
@@ -187,15 +220,27 @@ class PaddingObservation:
         declared = read_declaration(env, views)
         full = getattr(env, "features", "full") == "full"
         listed = {c.graph for c in declared.action.values() if isinstance(c, Edge)}
+        shown = env.padded_attributes()
+
+        def chosen(
+            name: str, attributes: Mapping[str, Attribute], columns: Mapping[str, Any]
+        ) -> dict[str, Attribute]:
+            found = _numeric(attributes, columns)
+            return {
+                n: a for n, a in found.items() if shown is None or _key(views, name, n) in shown
+            }
+
         self._views = [
             _PaddedView(
                 name,
                 view,
-                _numeric(declared.node_attributes[name], view.nodes),
-                _numeric(declared.edge_attributes[name], view.edge_attributes),
+                chosen(name, declared.node_attributes[name], view.nodes),
+                chosen(name, declared.edge_attributes[name], view.edge_attributes)
+                or (None if shown is not None else {}),
                 widths.views[name],
                 name in listed,
                 full,
+                partial(_pairs, env, views, name),
             )
             for name, view in views.items()
         ]
@@ -209,6 +254,12 @@ class PaddingObservation:
             + sum(rows * columns for *_, rows, columns in arrays)
             + sum(part.size for part in functions)
         )
+        if self._wanted not in (None, self.width):
+            raise UsageError(
+                f"the policy takes {self._wanted} numbers, {type(env).__name__} shows "
+                f"{self.width}; was it trained with other features?"
+            )
+        self._wanted = self.width
         self._buffer = buffer = np.zeros(self.width, dtype=np.float32)
         start = 0
         for padded in self._views:
@@ -253,41 +304,55 @@ def _span(attribute: Attribute) -> tuple[float, float]:
 
 
 class _PaddedView:
-    """The part of one view: node columns (d_v, N), then edge columns (d_e, P)."""
+    """The part of one view: node columns (d_v, N), then edge columns (d_e, P).
+
+    Args:
+        name: of the view.
+        view: as it is now; another one with other attributes needs another part.
+        nodes: node attributes to show.
+        edges: edge attributes to show; where there is none, just the edges; None: not even these.
+        reserved: most nodes and edges.
+        listed: whether edges are listed, however few pairs there are.
+        full: whether features are `full`.
+        pairs: gives the attributes over all pairs; asked where edges are not listed.
+    """
 
     def __init__(
         self,
         name: str,
         view: GraphView,
         nodes: Mapping[str, Attribute],
-        edges: Mapping[str, Attribute],
+        edges: Mapping[str, Attribute] | None,
         reserved: tuple[int, int],
         listed: bool,
         full: bool,
+        pairs: Callable[[], Mapping[str, Array]],
     ) -> None:
         self.name = name
         self._nodes, self._edges = reserved
-        layout = ViewLayout(_table(nodes), _table(edges), view.directed)
-        self._features = ViewFeatures(
-            name, layout, _readers(name, layout.nodes), _readers(name, layout.edges)
-        )
         self._directed = view.directed
         n = self._nodes
-        pairs = n * n if view.directed else n * (n - 1) // 2
-        self._listed = listed or pairs * layout.edges.width > PAIRS
-        self._ends = full and self._listed
+        count = n * n if view.directed else n * (n - 1) // 2
+        declared = edges or {}
+        width = 0 if edges is None else _table(declared).width
+        self._listed = listed or count * width > PAIRS
+        given = {} if self._listed else {k: v for k, v in pairs().items() if k in declared}
+        self._all_pairs = _all_pairs(name, view, {k: declared[k] for k in given}, given)
+        carried = {k: attribute for k, attribute in declared.items() if k not in given}
+        self._features = _features(name, view, nodes, carried)
+        self._ends = full and self._listed and edges is not None
         # 0 and 1 do not say where edges are, -1 and 1 do
-        binary = len(edges) > 0 and all(a.type == "binary" for a in edges.values())
+        binary = len(carried) > 0 and all(a.type == "binary" for a in carried.values())
         self._signed = full and binary and not self._listed
-        self._edge_columns = layout.edges.width
-        self._node_shape = layout.nodes.width if nodes else 0, n
-        rows = layout.edges.width + (2 if self._ends else 0)
-        self._edge_shape = rows, self._edges if self._listed else pairs
-        self.width = int(np.prod(self._node_shape) + np.prod(self._edge_shape))
+        self._edge_columns = width - sum(_columns(declared[k]) for k in given)
+        self._node_shape = sum(_columns(attribute) for attribute in nodes.values()), n
+        rows = width + (2 if self._ends else 0)
+        self._edge_shape = rows, self._edges if self._listed else count
+        self.width = math.prod(self._node_shape) + math.prod(self._edge_shape)
 
     def use(self, buffer: Array) -> None:
         """Write to `buffer` (width,) from now on."""
-        split = int(np.prod(self._node_shape))
+        split = math.prod(self._node_shape)
         self._node_block = buffer[:split].reshape(self._node_shape)
         self._edge_block = buffer[split:].reshape(self._edge_shape)
         self._features.forget()
@@ -303,7 +368,7 @@ class _PaddedView:
         if self._node_shape[0]:
             self._node_block[:, : view.num_nodes] = features.nodes.columns
         edges = features.edges
-        if edges.counts[0] or found != TOUCHED:
+        if self._edge_columns and (edges.counts[0] or found != TOUCHED):
             columns = edges.columns if self._kept is None else edges.columns[:, self._kept]
             if self._signed:
                 columns = 2.0 * columns - 1.0
@@ -326,15 +391,59 @@ class _PaddedView:
             if self._ends:
                 np.divide(view.edges, self._nodes, out=self._edge_block[-2:, : len(u)])
             return
+        if self._all_pairs is not None:
+            ends, columns = self._all_pairs
+            self._edge_block[self._edge_columns :, self._pair_places(*ends)] = columns
+        loops = np.flatnonzero(u == v)
+        if len(loops) and not self._directed:
+            self._kept = np.flatnonzero(u != v)
+            u, v = u[self._kept], v[self._kept]
+        self._places = self._pair_places(u, v)
+
+    def _pair_places(self, u: Array, v: Array) -> Array:
+        """Columns of pairs of nodes: all, or the upper triangle where there is no direction."""
         if self._directed:
-            self._places = u * self._nodes + v
-        else:
-            first, second = np.minimum(u, v), np.maximum(u, v)
-            loops = first == second
-            if loops.any():
-                self._kept = np.flatnonzero(~loops)
-                first, second = first[self._kept], second[self._kept]
-            self._places = first * (2 * self._nodes - first - 1) // 2 + (second - first - 1)
+            return u * self._nodes + v
+        first, second = np.minimum(u, v), np.maximum(u, v)
+        return first * (2 * self._nodes - first - 1) // 2 + (second - first - 1)
+
+
+def _pairs(env: ContinuousEnv, views: Mapping[str, GraphView], view: str) -> dict[str, Array]:
+    """What a problem gives over all pairs of the nodes of a view."""
+    given = env.pair_attributes()
+    known = {_key(views, v, n): (v, n) for v in views for n in views[v].edge_attributes}
+    for key, values in given.items():
+        if key not in known:
+            raise SpecError(f"pair_attributes(): {suggest('edge attribute', key, known)}")
+        n = views[known[key][0]].num_nodes
+        if np.shape(values)[:2] != (n, n):
+            raise SpecError(
+                f"pair_attributes()[{key!r}] has shape {np.shape(values)}, expected ({n}, {n}): a "
+                "value for every pair of nodes"
+            )
+    return {n: given[key] for key, (v, n) in known.items() if v == view and key in given}
+
+
+def _all_pairs(
+    name: str, view: GraphView, attributes: Mapping[str, Attribute], given: Mapping[str, Array]
+) -> tuple[Array, Array] | None:
+    """All pairs (2, P) and their columns (d, P), scaled; None where nothing is given."""
+    if not given:
+        return None
+    n = view.num_nodes
+    ends = np.indices((n, n)).reshape(2, -1) if view.directed else np.stack(np.triu_indices(n, 1))
+    values = {key: np.asarray(matrix)[ends[0], ends[1]] for key, matrix in given.items()}
+    complete = GraphView(n, ends, edge_attributes=values, directed=view.directed)
+    features = _features(name, complete, {}, attributes)
+    features.sync(complete)
+    return ends, features.edges.columns
+
+
+def _features(
+    name: str, view: GraphView, nodes: Mapping[str, Attribute], edges: Mapping[str, Attribute]
+) -> ViewFeatures:
+    layout = ViewLayout(_table(nodes), _table(edges), view.directed)
+    return ViewFeatures(name, layout, _readers(name, layout.nodes), _readers(name, layout.edges))
 
 
 def _numeric(attributes: Mapping[str, Attribute], columns: Mapping[str, Any]) -> dict[str, Any]:

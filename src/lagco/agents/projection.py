@@ -14,7 +14,13 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 
 from lagco.agents.config import PPOConfig, TrainConfig, setting, with_default
 from lagco.agents.method import Look, Method, Weights
-from lagco.agents.network import layer_arrays, perceptron, policy_arguments, ppo_arguments
+from lagco.agents.network import (
+    layer_arrays,
+    perceptron,
+    policy_arguments,
+    ppo_arguments,
+    take_network,
+)
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
@@ -23,6 +29,9 @@ from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentSpace
 from lagco.search import Metric, NoValidAction
+from lagco.store import Tensors
+
+_LARGEST_EXPONENT = 50.0
 
 
 class LatentVecEnv(ProblemVecEnv):
@@ -164,6 +173,12 @@ class ProjectionMethod(Method):
         found = layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
         return found | {"log_std": policy.log_std.detach().numpy()}
 
+    def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
+        """See :class:`~lagco.agents.method.Method`."""
+        assert space is not None
+        take_policy(tensors, space)
+        exponent(tensors, "log_std", (space.scale.width,))
+
     def actor(
         self,
         env: ContinuousEnv,
@@ -178,6 +193,19 @@ class ProjectionMethod(Method):
         return ProjectionActor(env, weights, space, decoder or Decoder("nearest", 1, self.metric))
 
 
+def take_policy(tensors: Tensors, space: LatentSpace) -> None:
+    """Take a network from observations to points of the space, and a scorer if there is one."""
+    take_network(tensors, "policy", outputs=space.scale.width)
+    if "scorer.0.weight" in tensors:
+        take_network(tensors, "scorer", outputs=1)
+
+
+def exponent(tensors: Tensors, name: str, shape: tuple[int, ...]) -> None:
+    """Take logarithms of numbers that are neither 0 nor infinite."""
+    if np.abs(tensors.take(name, shape)).max() > _LARGEST_EXPONENT:
+        raise tensors.refused(f"tensor {name!r} exceeds {_LARGEST_EXPONENT:g}")
+
+
 class ProjectionActor:
     """Predicts a point in one pass and decodes it."""
 
@@ -185,7 +213,10 @@ class ProjectionActor:
         self, env: ContinuousEnv, weights: Weights, space: LatentSpace, decoder: Decoder
     ) -> None:
         self.view = space.view(env)
-        self.network = perceptron(weights, "policy")
+        seen, width = self.view.observation_width, space.scale.width
+        self.network = perceptron(weights, "policy", seen, width)
+        if "scorer.0.weight" in weights:
+            perceptron(weights, "scorer", seen + width, 1)
         self._deviation = np.exp(weights["log_std"])
         self._low, self._high = space.scale.low, space.scale.high
         self._decoder = decoder

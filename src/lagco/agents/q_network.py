@@ -7,139 +7,20 @@ once; actions add up rows of the results.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from lagco.agents.network import SLOPE
+from lagco.agents.action_tables import ActionTables
+from lagco.agents.network import SLOPE, Layers, pass_layers
 from lagco.arrays import Array
 from lagco.errors import LagcoError
-from lagco.latent.space import LatentView
-from lagco.search import PathSpace, ProductSpace
-from lagco.search.errors import NoValidAction, TooManyActions
 
-#: so many actions of a state are looked at; beyond it, as many that are drawn at random
-MOST_ACTIONS = 20_000
 #: rows that pass through the network together
 _CHUNK = 32_768
 _NO_VALUES = np.zeros(0, dtype=np.float32)
-
-
-@dataclass(frozen=True)
-class ActionTables:
-    """The valid actions of one state.
-
-    Attributes:
-        tables: component vectors, each (n_c, d_c).
-        starts: where each component's vector is added into an action's vector.
-        index: (k, components) rows of the tables; None where action i is row i of the only table.
-    """
-
-    tables: tuple[Array, ...]
-    starts: tuple[int, ...]
-    index: Array | None
-
-    @cached_property
-    def count(self) -> int:
-        """How many actions there are."""
-        return len(self.tables[0]) if self.index is None else len(self.index)
-
-    def __len__(self) -> int:
-        return self.count
-
-    def vector(self, position: int, width: int) -> Array:
-        """Vector (width,) of one action."""
-        found = np.zeros(width, dtype=np.float32)
-        for c, (table, start) in enumerate(zip(self.tables, self.starts, strict=True)):
-            row = position if self.index is None else self.index[position, c]
-            found[start : start + table.shape[1]] += table[row]
-        return found
-
-    def vectors(self, width: int) -> Array:
-        """Vectors (k, width) of all actions."""
-        return np.array([self.vector(i, width) for i in range(len(self))]).reshape(-1, width)
-
-    def compact(self) -> ActionTables:
-        """The same in half precision and with the smallest integers, for keeping many."""
-        index = self.index
-        if index is not None:
-            index = index.astype(np.min_scalar_type(max((len(t) for t in self.tables), default=0)))
-        # a copy: the table may be a view of something that changes
-        return ActionTables(tuple([t.astype(np.float16) for t in self.tables]), self.starts, index)
-
-
-def read_actions(view: LatentView, rng: np.random.Generator) -> tuple[Array, ActionTables]:
-    """Search rows of the valid actions of the present state, and their component tables.
-
-    More than :data:`MOST_ACTIONS` declared actions are not listed but sampled with `rng`.
-    """
-    rows = _valid_rows(view, rng)
-    actions = view.actions()
-    space = actions.space
-    if isinstance(space, ProductSpace):
-        tables = space.tables
-        if len(tables) == 1:
-            table = tables[0] if len(rows) == len(tables[0]) else tables[0][rows[:, 0]]
-            return rows, ActionTables((table,), (0,), None)
-        widths = [table.shape[1] for table in tables]
-        starts = [0] * len(tables)
-        if space.pooling == "concat":
-            starts = np.cumsum([0, *widths[:-1]]).tolist()
-        elif space.pooling != "sum":
-            return rows, _listed(view, rows)
-        return rows, ActionTables(tuple(tables), tuple(starts), rows)
-    if isinstance(space, PathSpace):
-        return rows, _path_tables(space, rows, view.space.scale.width)
-    return rows, _listed(view, rows)
-
-
-def _listed(view: LatentView, rows: Array) -> ActionTables:
-    vectors = view.actions().vectors(rows).astype(np.float32)
-    return ActionTables((vectors,), (0,), None)
-
-
-def _path_tables(space: PathSpace, rows: Array, width: int) -> ActionTables:
-    """Leading components, the demand, and a table per position whose last row is 'no node'."""
-    tables = list(space.leading)
-    columns = list(range(len(tables)))
-    if space.demand_table is not None:
-        columns.append(len(tables))
-        tables.append(space.demand_table)
-    starts = np.cumsum([0, *[table.shape[1] for table in tables]]).tolist()
-    first = len(space.leading) + int(space.paths.has_demands)
-    positions, nodes, slot = space.paths.positions, space.paths.nodes, space.node_width
-    slots = min(positions, (width - starts[-1]) // slot)  # longer paths keep their first nodes
-    padded = np.zeros((slots, nodes + 1, slot), dtype=np.float32)
-    padded[:, :nodes] = space.tables[:slots] if space.tables.ndim == 3 else space.tables
-    starts += [starts[-1] + t * slot for t in range(1, slots)]
-    columns += range(first, first + slots)
-    return ActionTables((*tables, *padded), tuple(starts), rows[:, columns])
-
-
-def _valid_rows(view: LatentView, rng: np.random.Generator) -> Array:
-    actions, env = view.actions(), view.env
-    space = actions.space
-    sampled = False
-    if isinstance(space, ProductSpace) and len(space.tables) == 1:
-        rows = np.arange(len(space.tables[0]))[:, None]
-    else:
-        try:
-            rows = actions.list(MOST_ACTIONS)
-        except TooManyActions:
-            rows = np.unique(actions.sample(rng, MOST_ACTIONS), axis=0)
-            sampled = True
-    if len(rows):
-        valid = np.asarray(env.are_valid_actions(view.raw(rows)), dtype=bool)
-        rows = rows if valid.all() else rows[valid]
-    if not len(rows) and sampled:
-        with contextlib.suppress(NoValidAction):
-            rows = view.nearest(np.zeros(view.space.scale.width, np.float32), 1, "inner").indices
-    return rows
 
 
 class SplitQ:
@@ -151,10 +32,11 @@ class SplitQ:
         observation_width: leading inputs that belong to the observation.
     """
 
-    def __init__(self, layers: Sequence[tuple[Array, Array]], observation_width: int) -> None:
+    def __init__(self, layers: Layers, observation_width: int) -> None:
         if len(layers) < 2 or layers[-1][0].shape[0] != 1:
             raise LagcoError("a Q network has hidden layers and a single output")
-        (weight, self._bias), *self._rest = layers
+        (weight, self._bias), *rest = layers
+        self._rest = [(weight.T, bias) for weight, bias in rest]
         self._for_observation = weight[:, :observation_width]
         self._for_action = weight[:, observation_width:]
 
@@ -185,12 +67,7 @@ class SplitQ:
         owner = np.repeat(np.arange(len(sets)), np.diff(ends, prepend=0))
         hidden = np.empty((len(index), len(self._bias)), dtype=np.float32)
         add_parts(observed, parts, index, owner, SLOPE, hidden)
-        for weight, bias in self._rest[:-1]:
-            hidden = hidden @ weight.T
-            hidden += bias
-            np.maximum(hidden, SLOPE * hidden, out=hidden)
-        weight, bias = self._rest[-1]
-        return hidden @ weight[0] + bias[0], ends
+        return pass_layers(hidden, self._rest)[:, 0], ends
 
     def _pass_tables(self, sets: Sequence[ActionTables]) -> tuple[Array, Array, Array]:
         """First-layer rows of all components (row 0: nothing), their rows per action, and ends."""
@@ -264,20 +141,3 @@ def add_parts(observed, parts, index, owner, slope, out):  # type: ignore[no-unt
                     out[k, j] += part[j]
             for j in range(width):
                 out[k, j] = max(out[k, j], slope * out[k, j])
-
-
-def q_layers(weights: Mapping[str, Array]) -> list[tuple[Array, Array]]:
-    """The layers stored as ``q.0.weight``, ``q.0.bias``, …"""
-    layers: list[tuple[Array, Array]] = []
-    while f"q.{len(layers)}.weight" in weights:
-        at = f"q.{len(layers)}"
-        weight, bias = weights[f"{at}.weight"], weights.get(f"{at}.bias")
-        if bias is None or weight.ndim != 2 or bias.shape != weight.shape[:1]:
-            raise LagcoError(f"layer {at} has weights of shape {weight.shape} and no fitting bias")
-        if layers and weight.shape[1] != layers[-1][0].shape[0]:
-            raise LagcoError(
-                f"layer {at} takes {weight.shape[1]} inputs, the one before gives "
-                f"{layers[-1][0].shape[0]}"
-            )
-        layers.append((weight.astype(np.float32), bias.astype(np.float32)))
-    return layers

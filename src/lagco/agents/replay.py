@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 from stable_baselines3.common.buffers import BaseBuffer
 
-from lagco.agents.q_network import ActionTables
+from lagco.agents.action_tables import ActionTables
 from lagco.arrays import Array
 
 GOES_ON, TERMINATED, TRUNCATED = range(3)
@@ -199,14 +199,29 @@ class ActionReplayBuffer(BaseBuffer):
         }
 
     def restore(self, state: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """Go on from :meth:`state` and :meth:`arrays`."""
+        """Go on from :meth:`state` and :meth:`arrays`.
+
+        Raises:
+            ValueError: they do not fit this buffer.
+        """
         self.pos, self.full = int(state["pos"]), bool(state["full"])
+        if not 0 <= self.pos < self.buffer_size:
+            raise ValueError(f"position {self.pos} of {self.buffer_size}")
         self.rng.bit_generator.state = state["rng"]
         stored = self.size()
         for name in ("observations", "chosen", "rewards", "ends", "usable"):
-            getattr(self, name)[:stored] = arrays[name]
+            room = getattr(self, name)[:stored]
+            if arrays[name].shape != room.shape or arrays[name].dtype != room.dtype:
+                raise ValueError(f"{name} are {arrays[name].dtype} {arrays[name].shape}")
+            room[:] = arrays[name]
         sets = _unflattened(arrays)
         n = self.n_envs
+        if len(sets) != stored * n + len(state["last"]):
+            raise ValueError(f"{len(sets)} sets of actions for {stored} steps of {n} environments")
+        if arrays["last"].shape != (len(state["last"]), *self.obs_shape):
+            raise ValueError(f"last observations have shape {arrays['last'].shape}")
+        for actions in sets:
+            _check_set(actions, self.action_width)
         self.actions = [sets[i * n : (i + 1) * n] for i in range(stored)]
         self.last = {
             (int(slot), int(env)): (observation.copy(), actions)
@@ -234,6 +249,18 @@ def _flattened(sets: Sequence[ActionTables]) -> dict[str, Array]:
     listed = [a.index.ravel() for a in sets if a.index is not None]
     found["sets.index"] = np.concatenate(listed) if listed else np.zeros(0, np.uint8)
     return found
+
+
+def _check_set(actions: ActionTables, width: int) -> None:
+    """Refuse rows and columns that are not there: compiled code reads them unchecked."""
+    for column, (table, start) in enumerate(zip(actions.tables, actions.starts, strict=True)):
+        if table.ndim != 2 or not 0 <= start <= width - table.shape[1]:
+            raise ValueError(f"a table of actions has shape {table.shape}, from column {start} on")
+        index = actions.index
+        if index is not None and len(index):
+            rows = index[:, column]
+            if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= len(table):
+                raise ValueError(f"an action names row {rows.max()} of {len(table)}")
 
 
 def _unflattened(arrays: Mapping[str, Array]) -> list[ActionTables]:

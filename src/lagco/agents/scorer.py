@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from lagco.agents.config import TrainConfig
-from lagco.agents.network import Perceptron, layer_arrays, perceptron
+from lagco.agents.network import Perceptron, layer_arrays, linear_layers, perceptron
 from lagco.arrays import Array
 
 _EPOCHS = 2
@@ -26,12 +26,8 @@ class Scorer:
 
     def __init__(self, observation_width: int, action_width: int, config: TrainConfig) -> None:
         generator = torch.Generator().manual_seed(config.seed)
-        layers: list[nn.Module] = []
         width = observation_width + action_width
-        for hidden in config.hidden:
-            layers += [nn.Linear(width, hidden), nn.LeakyReLU()]
-            width = hidden
-        self.network = nn.Sequential(*layers, nn.Linear(width, 1))
+        self.network = nn.Sequential(*linear_layers(width, config.hidden, nn.LeakyReLU))
         for parameter in self.network.parameters():
             bound = 1.0 / float(np.sqrt(parameter.shape[-1]))
             with torch.no_grad():

@@ -23,6 +23,7 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.type_aliases import RolloutBufferSamples
 from torch import Tensor, nn
 
+from lagco.agents.action_tables import ActionTables, nearest_actions
 from lagco.agents.config import TrainConfig, with_default
 from lagco.agents.method import Look, Weights
 from lagco.agents.network import layer_arrays, policy_arguments, ppo_arguments
@@ -31,6 +32,8 @@ from lagco.agents.projection import (
     PointConfig,
     ProjectionActor,
     ProjectionMethod,
+    exponent,
+    take_policy,
     vec_env_options,
 )
 from lagco.agents.vector_env import ProblemVecEnv
@@ -39,70 +42,12 @@ from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
-from lagco.latent.space import LatentSpace, LatentView
-from lagco.search import Metric, Neighbours, NoValidAction, ProductSpace
+from lagco.latent.space import LatentSpace
+from lagco.search import Metric, Neighbours
+from lagco.store import Tensors
 
 #: so many candidates at most
 CANDIDATES = 256
-
-
-@dataclass
-class Candidates:
-    """The actions that a policy chose among in one state.
-
-    Attributes:
-        rows: search rows (k, m) of the state's action set.
-        tables: component vectors, each (n_c, d_c); an action's vector is their concatenation.
-        index: (k, components) row of each table; None where action i is row i of the only table.
-    """
-
-    rows: Array
-    tables: tuple[Array, ...]
-    index: Array | None
-
-    def logits(self, proto: Array) -> Array:
-        """Inner products (k,) of all candidates with a proto-action (d,)."""
-        start, total = 0, None
-        for column, table in enumerate(self.tables):
-            part = table @ proto[start : start + table.shape[1]]
-            start += table.shape[1]
-            if self.index is None:
-                return part
-            part = part[self.index[:, column]]
-            total = part if total is None else total + part
-        assert total is not None
-        return total
-
-    def vector(self, position: int) -> Array:
-        """Vector (d,) of one candidate."""
-        if self.index is None:
-            return self.tables[0][position]
-        picked = self.index[position]
-        return np.concatenate([t[i] for t, i in zip(self.tables, picked, strict=True)])
-
-
-def find_candidates(view: LatentView, proto: Array, most: int = CANDIDATES) -> Candidates:
-    """The valid actions of a state, or the `most` nearest of them by inner product."""
-    actions = view.actions()
-    space = actions.space
-    small = not isinstance(space, ProductSpace) or space.size <= most
-    if isinstance(space, ProductSpace) and small:
-        rows = actions.list()
-        valid = np.asarray(view.env.are_valid_actions(view.raw(rows)), dtype=bool)
-        rows = rows[valid] if not valid.all() else rows
-    else:
-        rows = actions.nearest(proto, most, "inner", view.env).indices
-    if not len(rows):
-        raise NoValidAction("no action is valid")
-    if not isinstance(space, ProductSpace) or space.pooling != "concat":
-        return Candidates(rows, (actions.vectors(rows).astype(np.float32),), None)
-    if len(space.tables) == 1:
-        return Candidates(rows, (space.tables[0][rows[:, 0]],), None)
-    tables, index = [], np.empty(rows.shape, dtype=np.int64)
-    for column, table in enumerate(space.tables):
-        used, index[:, column] = np.unique(rows[:, column], return_inverse=True)
-        tables.append(table[used])
-    return Candidates(rows, tuple(tables), index)
 
 
 class CandidateVecEnv(LatentVecEnv):
@@ -113,62 +58,68 @@ class CandidateVecEnv(LatentVecEnv):
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
-        self.offered: list[Candidates] = []
+        self.offered: list[ActionTables] = []
+        self._rows: list[Array] = []
         super().__init__(*arguments, **options)
 
     def _action_space(self) -> gym.Space[Any]:
         return gym.spaces.Discrete(CANDIDATES)
 
-    def offer(self, protos: Array) -> list[Candidates]:
+    def offer(self, protos: Array) -> list[ActionTables]:
         """Candidates of the present states for the policy's proto-actions (N, d)."""
-        self.offered = [
-            find_candidates(view, proto) for view, proto in zip(self.views, protos, strict=True)
+        found = [
+            nearest_actions(view, proto, CANDIDATES)
+            for view, proto in zip(self.views, protos, strict=True)
         ]
+        self._rows = [rows for rows, _ in found]
+        self.offered = [actions for _, actions in found]
         return self.offered
 
     def _raw_action(self, index: int, action: Any) -> Any:
-        candidates = self.offered[index]
         if self.executed is not None:
-            self.executed[index].append(candidates.vector(int(action)))
-        row = candidates.rows[int(action)][None]
+            vector = self.offered[index].vector(int(action), self.space.scale.width)
+            self.executed[index].append(vector)
+        row = self._rows[index][int(action)][None]
         return plain_action(self.views[index].raw(row)[0])
 
 
 class CandidateBatch(NamedTuple):
     """Observations with their candidates, padded: what the policy is evaluated on.
 
-    observations (B, w); tables (B, n_c, d_c) per component; members (B, k, components) or None;
-    valid (B, k).
+    observations (B, w); tables (B, n_c, d_c) per component, added into an action's vector from
+    `starts` on; members (B, k, components) or None; valid (B, k).
     """
 
     observations: Tensor
     tables: tuple[Tensor, ...]
+    starts: tuple[int, ...]
     members: Tensor | None
     valid: Tensor
 
 
-def pad_candidates(observations: Tensor, candidates: Sequence[Candidates]) -> CandidateBatch:
-    """Pad the candidates of several states to one size."""
-    first = candidates[0]
-    count = max(len(c.rows) for c in candidates)
-    valid = torch.zeros((len(candidates), count), dtype=torch.bool)
+def pad_candidates(observations: Tensor, candidates: Sequence[ActionTables]) -> CandidateBatch:
+    """Pad the candidates of several states to one size; components that one lacks are zeros."""
+    states, count = len(candidates), max(c.count for c in candidates)
+    widest = max(candidates, key=lambda c: len(c.tables))
+    valid = torch.zeros((states, count), dtype=torch.bool)
     for i, c in enumerate(candidates):
-        valid[i, : len(c.rows)] = True
+        valid[i, : c.count] = True
     tables = []
-    for column, table in enumerate(first.tables):
-        longest = max(len(c.tables[column]) for c in candidates)
-        padded = np.zeros((len(candidates), longest, table.shape[1]), dtype=np.float32)
-        for i, c in enumerate(candidates):
-            padded[i, : len(c.tables[column])] = c.tables[column]
+    for column, table in enumerate(widest.tables):
+        found = [(i, c.tables[column]) for i, c in enumerate(candidates) if column < len(c.tables)]
+        longest = max(len(rows) for _, rows in found)
+        padded = np.zeros((states, longest, table.shape[1]), dtype=np.float32)
+        for i, rows in found:
+            padded[i, : len(rows)] = rows
         tables.append(torch.from_numpy(padded))
-    index = None
-    if first.index is not None:
-        flat = np.zeros((len(candidates), count, len(first.tables)), dtype=np.int64)
+    members = None
+    if widest.index is not None:
+        flat = np.zeros((states, count, len(tables)), dtype=np.int64)
         for i, c in enumerate(candidates):
             assert c.index is not None
-            flat[i, : len(c.index)] = c.index
-        index = torch.from_numpy(flat)
-    return CandidateBatch(observations, tuple(tables), index, valid)
+            flat[i, : c.count, : c.index.shape[1]] = c.index
+        members = torch.from_numpy(flat)
+    return CandidateBatch(observations, tuple(tables), widest.starts, members, valid)
 
 
 class CandidateRolloutBuffer(RolloutBuffer):
@@ -180,7 +131,7 @@ class CandidateRolloutBuffer(RolloutBuffer):
 
     def __init__(self, *arguments: Any, source: CandidateVecEnv, **options: Any) -> None:
         self._source = source
-        self._candidates: list[list[Candidates]] = []
+        self._candidates: list[list[ActionTables]] = []
         super().__init__(*arguments, **options)
 
     def reset(self) -> None:
@@ -254,14 +205,13 @@ class SoftProjectionPolicy(ActorCriticPolicy):
         return self.value_net(latent_vf), log_prob, entropy
 
     def _log_probabilities(self, protos: Tensor, batch: CandidateBatch) -> Tensor:
-        start, logits = 0, None
-        for column, table in enumerate(batch.tables):
-            width = table.shape[2]
-            part = torch.bmm(table, protos[:, start : start + width, None])[:, :, 0]
+        logits = None
+        for column, (table, start) in enumerate(zip(batch.tables, batch.starts, strict=True)):
+            asked = protos[:, start : start + table.shape[2], None]
+            part = torch.bmm(table, asked)[:, :, 0]
             if batch.members is not None:
                 part = part.gather(1, batch.members[:, :, column])
             logits = part if logits is None else logits + part
-            start += width
         assert logits is not None
         scaled = logits * torch.exp(-self.log_temperature)
         return torch.log_softmax(scaled.masked_fill(~batch.valid, -1e9), dim=1)
@@ -332,6 +282,12 @@ class SoftProjectionMethod(ProjectionMethod):
         found = layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
         return found | {"log_temperature": policy.log_temperature.detach().numpy()}
 
+    def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
+        """See :class:`~lagco.agents.method.Method`."""
+        assert space is not None
+        take_policy(tensors, space)
+        exponent(tensors, "log_temperature", (1,))
+
     def actor(
         self,
         env: ContinuousEnv,
@@ -365,13 +321,13 @@ class SoftProjectionActor(ProjectionActor):
         decoder = self._decoder
         if not explore or decoder.spelling == "sampled":  # which explores on its own
             return super()._row(proto, rng, False)
-        candidates = find_candidates(self.view, proto)
-        logits = candidates.logits(proto) / self._temperature
+        rows, candidates = nearest_actions(self.view, proto, CANDIDATES)
+        logits = candidates.products(proto) / self._temperature
         # the largest of these are draws from the softmax, without replacement
         perturbed = logits + rng.gumbel(size=len(logits))
         k = 1 if decoder.spelling == "nearest" else decoder.k
         best = np.argsort(-perturbed, kind="stable")[:k]
-        drawn = Neighbours(candidates.rows[best], perturbed[best])
+        drawn = Neighbours(rows[best], perturbed[best])
         return decoder.pick(self.view, drawn, rng, self._observation)
 
 

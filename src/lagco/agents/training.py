@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-import json
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from lagco.agents.agent import Agent
 from lagco.agents.bundle import DESCRIPTION, SPACE, load, save_bundle
-from lagco.agents.checkpoint import read_header, restore_checkpoint, save_checkpoint
+from lagco.agents.checkpoint import CHECKPOINT_KIND, restore_checkpoint, save_checkpoint
 from lagco.agents.config import TrainConfig, train_config
 from lagco.agents.lean import lean_torch
 from lagco.agents.projection import LatentVecEnv, PointConfig
@@ -31,13 +30,25 @@ from lagco.core.problem import Problem
 from lagco.embedding.encoder import Encoder
 from lagco.embedding.pretrain import pretrain, problem_environments
 from lagco.errors import LagcoError, UsageError
-from lagco.files import canonical_json, readable_json, sha256, write_atomically
 from lagco.instances import DataSet, Instance
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
 from lagco.problems import problem_class
+from lagco.store import SHA256, Kind, canonical_json, sha256, write_atomically
 
 RUN, CHECKPOINT, CURVE = "run.json", "checkpoint.safetensors", "progress.csv"
+RUN_KIND = Kind(
+    format="lagco-run",
+    version=2,
+    noun="a training run",
+    remedy="choose another folder or remove it",
+    description=RUN,
+    schema={
+        "required": ["identity", "config"],
+        "additionalProperties": False,
+        "properties": {"identity": SHA256, "config": {"type": "object"}},
+    },
+)
 _COLUMNS = ("steps", "episodes", "score", "score_best", "return", "length", "seconds")
 
 _SAVE_EVERY = 8
@@ -88,7 +99,7 @@ def train(
     if not (folder / DESCRIPTION).exists():
         with lean_torch():
             _run(cls, instances, folder, config, identity, encoder, start, reserved, report)
-    return load(folder, cls, instances[0])
+    return load(folder, cls, instances[0], getattr(config, "decoder", None))
 
 
 def _reserved(
@@ -166,8 +177,8 @@ def _run(
             "instances": [instance.checksum for instance in instances],
             "sizes": [instance.size for instance in instances],
             "steps": int(model.num_timesteps),
-            "seconds": round(curve.earlier + time.perf_counter() - began, 1),
         },
+        measured={"seconds": round(curve.earlier + time.perf_counter() - began, 1)},
     )
     path.unlink(missing_ok=True)
 
@@ -364,10 +375,7 @@ def _claim(folder: Path, identity: str, config: TrainConfig) -> None:
     """Mark the folder as this run's, or refuse if it is another one's."""
     path = folder / RUN
     if path.exists():
-        try:
-            present = json.loads(path.read_bytes()).get("identity")
-        except (ValueError, AttributeError, RecursionError) as error:
-            raise LagcoError(f"{path}: damaged ({error}); choose another folder") from error
+        present = RUN_KIND.read(folder).content["identity"]
         begun = [name for name in (CHECKPOINT, CURVE, DESCRIPTION) if (folder / name).exists()]
         if present != identity and not begun:
             shutil.rmtree(folder / SPACE, ignore_errors=True)  # of a run that never began
@@ -379,6 +387,5 @@ def _claim(folder: Path, identity: str, config: TrainConfig) -> None:
         else:
             return
     if (folder / CHECKPOINT).exists():
-        read_header(folder / CHECKPOINT)
-    run = {"format": "lagco-run", "identity": identity, "config": config.as_dict()}
-    write_atomically(path, readable_json(run))
+        CHECKPOINT_KIND.read_with_header(folder / CHECKPOINT)
+    RUN_KIND.write(folder, {"identity": identity, "config": config.as_dict()})

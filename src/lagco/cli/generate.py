@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from lagco.cli.output import AsJson, print_facts, print_json
+from lagco.errors import UsageError
 
 
 def generate(
@@ -25,6 +27,10 @@ def generate(
     sweeps: Annotated[
         int | None, typer.Option(help="Number of sweeps; the paper's by default.")
     ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(help="Option of the problem's generator: profile=open. May be repeated."),
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -39,8 +45,23 @@ def generate(
         sizes=sizes,
         references=references,
         sweeps=sweeps,
+        options=_parsed(option or []),
         workers=workers,
         progress=not as_json,
     )
     described = lagco.info(out)
     print_json(described) if as_json else print_facts(described)
+
+
+def _parsed(options: list[str]) -> dict[str, Any]:
+    """Options given as name=value; values are read as JSON where they are, else as text."""
+    parsed: dict[str, Any] = {}
+    for entry in options:
+        name, equals, value = entry.partition("=")
+        if not equals:
+            raise UsageError(f"--option {entry}: give a name and a value as {entry}=…")
+        try:
+            parsed[name] = json.loads(value)
+        except ValueError:
+            parsed[name] = value
+    return parsed

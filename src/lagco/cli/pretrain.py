@@ -46,5 +46,5 @@ def pretrain(
     for row in encoder.curves:
         if row["split"] == "held-out":
             last[f"{row['view']}/{row['head']}"] = row["loss"]
-    described = {**encoder.training, "held-out loss": last, "out": str(out)}
+    described = {**encoder.training, **encoder.measured, "held-out loss": last, "out": str(out)}
     print_json(described) if as_json else print_facts(described)

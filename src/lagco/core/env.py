@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -89,6 +89,23 @@ class ContinuousEnv(gym.Env[Any, Any]):
             By name of a component of ``_action_type`` a bool array over its node, edge or option
             indices; False where no valid action has that one. Components may be left out, and True
             promises nothing.
+        """
+        return {}
+
+    def padded_attributes(self) -> Collection[str] | None:
+        """Names of the attributes that a padded observation shows; None for all of them.
+
+        An attribute is named as in the observation: by its name alone, or as ``view.name`` where
+        there are several views.
+        """
+        return None
+
+    def pair_attributes(self) -> Mapping[str, Array]:
+        """Edge attributes over all pairs of nodes, for views that hold only some of the edges.
+
+        Returns:
+            By name, as in :meth:`padded_attributes`, an array (n, n) or (n, n, size) that stays the
+            same as long as the instance does. Padded observations show it instead of the edges.
         """
         return {}
 

@@ -6,8 +6,10 @@ A problem adds its state, its objective and what an action does.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +21,8 @@ from lagco.core.env import ContinuousEnv
 from lagco.core.graph import GraphView
 from lagco.core.spec import Attribute
 from lagco.errors import InstanceError, ResetNeeded, UsageError, suggest
-from lagco.instances import Instance, References, read_instance
+from lagco.instances import Instance, InstanceForm, References, read_instance
+from lagco.results.measures import gap, improvement
 
 FEATURE_SETS = ("full", "paper")
 STARTS = ("worst", "current", "default")
@@ -68,6 +71,8 @@ class Problem(ContinuousEnv):
     preview_key: ClassVar[str] = "objective"
     #: size used by ``make`` when neither instance nor size is given
     default_size: ClassVar[int] = 20
+    #: what instances hold, checked whenever one is read or used
+    form: ClassVar[InstanceForm] = InstanceForm()
 
     instance: Instance
     _value: float  # objective of the present state
@@ -164,6 +169,10 @@ class Problem(ContinuousEnv):
         """Further entries for ``info`` at every step."""
         return {}
 
+    def steps_left(self, view: GraphView) -> float:
+        """Share of the episode's steps that are left, as a function to observe."""
+        return 1.0 - self._steps / self.episode_length
+
     def is_complete(self) -> bool:
         """Whether the episode is over because the solution is."""
         return False
@@ -193,11 +202,20 @@ class Problem(ContinuousEnv):
         return getattr(cls, hook).__func__ is not getattr(Problem, hook).__func__
 
     @classmethod
-    def generate(cls, size: int | None = None, seed: int = 42, index: int = 0) -> Instance:
-        """Instance number `index` of `seed`: the same in every process and in every order."""
+    def generate(
+        cls, size: int | None = None, seed: int = 42, index: int = 0, **options: Any
+    ) -> Instance:
+        """Instance number `index` of `seed`: the same in every process and in every order.
+
+        `options` are keyword arguments of :meth:`draw`, where the problem defines any.
+        """
+        cls.check_options(options)
         sequence = np.random.SeedSequence([seed, index, *cls.name.encode()])
-        instance = cls.draw(np.random.default_rng(sequence), size)
-        origin = {"generator": cls.name, "seed": seed, "index": index}
+        draw: Callable[..., Instance] = cls.draw
+        instance = draw(np.random.default_rng(sequence), size, **options)
+        origin: dict[str, Any] = {"generator": cls.name, "seed": seed, "index": index}
+        if options:
+            origin["options"] = options
         return Instance(
             problem=instance.problem,
             name=instance.name or f"{cls.name}-{seed}-{index:04d}",
@@ -207,6 +225,18 @@ class Problem(ContinuousEnv):
             references=instance.references,
             origin=origin | dict(instance.origin),
         )
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, Any]) -> None:
+        """Refuse options that :meth:`draw` does not take."""
+        known = [name for name in signature(cls.draw).parameters if name not in ("rng", "size")]
+        for name in options:
+            if name not in known:
+                raise UsageError(
+                    suggest("option", name, known)
+                    if known
+                    else f"option {name!r}: the generator of {cls.name} has no options"
+                )
 
     def score(self, objective: float, reference: str = "sweeps") -> float | None:
         """Score of an objective on the scale of a reference; None where that is missing.
@@ -228,11 +258,20 @@ class Problem(ContinuousEnv):
         best = reference_value(self.instance.references, reference)
         if best is None:
             return None
-        worse = -self._improvement(objective, best)
-        return float(100.0 * worse / abs(best)) if best else (0.0 if worse == 0 else None)
+        return gap(objective, best, maximise=self.maximise)
+
+    def scores(self, reference: str = "sweeps") -> tuple[float | None, float | None]:
+        """Scores of the present and of the best state of the episode; no solution scores 0."""
+        value, best = self.score(self._value, reference), self._best_objective
+        if value is None:
+            return None, None
+        return (
+            value if self.is_feasible() else 0.0,
+            0.0 if best is None else self.score(best, reference),
+        )
 
     def _improvement(self, objective: float, over: float) -> float:
-        return objective - over if self.maximise else over - objective
+        return improvement(objective, over, maximise=self.maximise)
 
     def _unit(self) -> float:
         """What rewards are divided by where there is no reference: the start value, unless 0."""
@@ -324,14 +363,11 @@ class Problem(ContinuousEnv):
             self._note_best()
         value = self.score(self._value)
         feasible = self.is_feasible()
-        best = self._best_objective
-        none_or_zero = None if value is None else 0.0
         info["objective"] = self._value
-        info["objective_best"] = best
+        info["objective_best"] = self._best_objective
         info["reason"] = reason
         info["feasible"] = feasible
-        info["score"] = value if feasible else none_or_zero
-        info["score_best"] = none_or_zero if best is None else self.score(best)
+        info["score"], info["score_best"] = self.scores()
         if feasible or value is None or not (self.rewards and self.reward_is_score):
             return 0.0
         return -value  # rewards add up to the completed state's score; an unfinished one gets 0
@@ -381,6 +417,11 @@ class Problem(ContinuousEnv):
 
     def _set_scale(self) -> None:
         self._start_objective = self._value = self.objective()
+        if not math.isfinite(self._value):
+            raise InstanceError(
+                f"instance {self.instance.name!r}: its start is worth {self._value}; are its "
+                "numbers too large or too small?"
+            )
         sweeps = self.instance.references.sweeps
         self._zero = None
         if sweeps is not None:
@@ -397,15 +438,21 @@ class Problem(ContinuousEnv):
             self._pending = (1.0 if flat else 0.0) + (self._value - self._zero) * self._scale
 
     def _use(self, instance: Instance | str | Path) -> None:
+        where = ""
         if not isinstance(instance, Instance):
+            where = f"{instance}: "
             instance = read_instance(instance, self.name)
         if instance.problem != self.name:
             raise InstanceError(
                 f"instance {instance.name!r} is for the problem {instance.problem!r}, "
                 f"{type(self).__name__} needs {self.name!r}"
             )
-        self.instance = instance
-        self._load(instance)
+        try:
+            self.form.check(instance)
+            self.instance = instance
+            self._load(instance)
+        except InstanceError as error:
+            raise InstanceError(f"{where}{error}") if where else error from None
         self._dynamic = self._dynamic_columns()
         self.observation_space = gym.spaces.Dict(
             {key: _space(attribute, column) for key, attribute, column in self._dynamic}
@@ -460,6 +507,22 @@ def named_start(start: Any) -> str:
     if isinstance(start, str) and start in STARTS:
         return start
     raise UsageError(suggest("start", start, STARTS))
+
+
+def configured_start(instance: Instance, start: Any, current: str) -> Any:
+    """The configuration that a start stands for; None for the problem's default.
+
+    Args:
+        instance: brings the sweeps' worst configuration, and the one in its array `current`.
+        start: a name, or a configuration, which is given back.
+        current: name of that array.
+    """
+    if not isinstance(start, str):
+        return start
+    if named_start(start) == "worst":
+        sweeps = instance.references.sweeps
+        return None if sweeps is None else sweeps.worst_solution
+    return instance.arrays.get(current) if start == "current" else None
 
 
 def reference_value(references: References, reference: str) -> float | None:

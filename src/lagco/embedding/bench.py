@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from lagco.embedding.config import PretrainConfig
 from lagco.embedding.embedder import Embedder
 from lagco.embedding.encoder import Encoder
 from lagco.embedding.pretrain import pretrain
+from lagco.policies import RandomPolicy
+from lagco.rollout import Episode
 
 
 def bench_encode(
@@ -68,16 +71,11 @@ def bench_encode(
 
 def _episode(embedder: Embedder, env: Problem, seed: int) -> float:
     """Median over the decisions of one random episode."""
-    rng = np.random.default_rng(seed)
-    env.reset(seed=seed)
     times = []
-    for _ in range(100):
+    for _ in islice(Episode(env, seed).states(RandomPolicy()), 100):
         began = time.perf_counter()
         embedder(env.graph_views())
         times.append(time.perf_counter() - began)
-        _, _, terminated, truncated, _ = env.step(draw_valid_action(env, rng))
-        if terminated or truncated:
-            break
     return float(np.median(times[1:]) * 1e6)
 
 

@@ -22,7 +22,7 @@ from lagco.embedding.features import ViewFeatures
 from lagco.embedding.layout import TableLayout, ViewLayout, bind_table, layout_hash, table_layout
 from lagco.embedding.messages import message_width
 from lagco.errors import UsageError
-from lagco.files import sha256
+from lagco.store import sha256
 
 if TYPE_CHECKING:
     from lagco.embedding.embedder import Embedder
@@ -105,13 +105,16 @@ class Encoder:
         views: by name.
         curves: loss per head at every look of the pre-training: dicts with ``view``, ``step``,
             ``split`` (``train`` or ``held-out``), ``head`` and ``loss``.
-        training: what is known about the pre-training (seed, states, steps, seconds).
+        training: what determined the pre-training (seed, states, steps).
+        text_model: name of the model that embedded texts; None without texts.
+        measured: what was measured in it (seconds).
     """
 
     views: dict[str, ViewEncoder]
     curves: list[dict[str, Any]] = field(default_factory=list)
     training: dict[str, Any] = field(default_factory=dict)
     text_model: str | None = None
+    measured: dict[str, Any] = field(default_factory=dict)
 
     @property
     def layout(self) -> dict[str, ViewLayout]:

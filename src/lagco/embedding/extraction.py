@@ -42,12 +42,12 @@ class AttributeReader:
     def __post_init__(self) -> None:
         attribute = self.attribute
         self._codes: dict[Hashable, int] | None = None
-        if attribute.categories is not None:
+        self._onehot = attribute.type == "categorical" or attribute.extractor == "onehot"
+        if self._onehot and attribute.categories is not None:
             values = attribute.categories
             listed = range(values) if isinstance(values, int) else values
             self._codes = {value: code for code, value in enumerate(listed)}
         self._memo: dict[Hashable, Array] = {}
-        self._onehot = attribute.type == "categorical" or attribute.extractor == "onehot"
         self._extracts = self._onehot or attribute.extractor is not None
         #: whether values are numbers that go into the matrix as they are
         self.plain = not self._extracts and attribute.norm is None

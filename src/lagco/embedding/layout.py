@@ -11,7 +11,7 @@ from typing import Any
 from lagco.core.pooling import POOLINGS, Pooling
 from lagco.core.spec import Attribute
 from lagco.errors import SpecError, suggest
-from lagco.files import canonical_json, sha256
+from lagco.store import canonical_json, sha256
 
 
 @dataclass(frozen=True)

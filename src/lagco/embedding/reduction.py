@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.errors import SpecError
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,11 @@ class Reduction:
 
     def __call__(self, vectors: Array) -> Array:
         """Reduce vectors (k, full) to (k, width)."""
+        if vectors.shape[1] != len(self.mean):
+            raise SpecError(
+                f"the extractor gives {vectors.shape[1]} numbers, it gave {len(self.mean)} in "
+                "training"
+            )
         return np.asarray((vectors - self.mean) @ self.components, dtype=np.float32)
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from lagco.arrays import Array
 from lagco.core.declaration import Declaration, read_declaration
-from lagco.core.env import ContinuousEnv, draw_valid_action
+from lagco.core.env import ContinuousEnv
 from lagco.core.graph import GraphView
 from lagco.embedding.messages import Messages, build_messages, message_features
 from lagco.errors import UsageError
+from lagco.policies import RandomPolicy
+from lagco.rollout import Episode
 
 if TYPE_CHECKING:
     from lagco.embedding.encoder import ViewEncoder
@@ -93,10 +96,10 @@ def _follow(env: ContinuousEnv, quota: int, rng: np.random.Generator) -> list[Sn
     kept: list[Snapshot] = []
     stride = 1
     for _ in range(_EPISODES):
-        env.reset(seed=int(rng.integers(2**31)))
+        episode = Episode(env, int(rng.integers(2**31)), rng=rng)
         offset = int(rng.integers(stride))
         last: Snapshot = {}
-        for step in range(_EPISODE_CAP):
+        for step, _ in enumerate(islice(episode.states(RandomPolicy()), _EPISODE_CAP)):
             if step % stride == offset:
                 last = _snapshot(env.graph_views(), last)
                 kept.append(last)
@@ -104,12 +107,6 @@ def _follow(env: ContinuousEnv, quota: int, rng: np.random.Generator) -> list[Sn
                     kept = kept[::2]
                     stride *= 2
                     offset %= stride
-            action = draw_valid_action(env, rng)
-            if action is None:
-                break
-            _, _, terminated, truncated, _ = env.step(action)
-            if terminated or truncated:
-                break
         if len(kept) >= quota:
             break
     chosen = np.unique(np.linspace(0, len(kept) - 1, min(quota, len(kept))).round().astype(int))

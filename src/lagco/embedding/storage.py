@@ -1,16 +1,14 @@
 """Encoders on disk: ``encoder.json`` and ``encoder.safetensors`` in a folder.
 
-The JSON file holds the format version, the configuration, the layout of every view, the curves and
-the checksum of the tensor file; it is written last, so a folder with it is whole. Callables are
-stored by name only. Reading checks everything and runs nothing.
+The JSON file holds the configuration and layout of every view, the curves and what determined the
+training, under one checksum with the tensors. Callables are stored by name only. Reading checks
+everything and runs nothing.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -19,36 +17,174 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.pooling import POOLINGS
 from lagco.core.spec import Attribute
-from lagco.embedding.config import EncoderConfig
+from lagco.embedding.config import ACTIVATIONS, AGGREGATIONS, LAYERS, EncoderConfig
 from lagco.embedding.encoder import Encoder, ViewEncoder
 from lagco.embedding.extraction import AttributeReader
 from lagco.embedding.layout import TableLayout, ViewLayout, attribute_from_signature, table_layout
 from lagco.embedding.messages import message_width
 from lagco.embedding.reduction import Reduction
 from lagco.embedding.shapes import decoder_shapes, network_shapes
-from lagco.errors import LagcoError, UsageError
-from lagco.files import canonical_json, readable_json, sha256, write_atomically
+from lagco.errors import LagcoError
+from lagco.store import Described, Kind, Schema, Tensors, write_atomically
 
-FORMAT = "lagco-encoder"
-VERSION = 1
-DESCRIPTION = "encoder.json"
-TENSORS = "encoder.safetensors"
-#: Larger files are not opened: no encoder comes near it.
-_MOST_BYTES = 2**30
+_WIDEST = 1_000_000
+_NAME: Schema = {"type": "string", "maxLength": 500}
+_CALLABLE: Schema = {
+    "type": "object",
+    "required": ["callable"],
+    "additionalProperties": False,
+    "properties": {"callable": _NAME},
+}
+_CHANNELS: Schema = {"type": "integer", "minimum": 1, "maximum": 65536}
+_WEIGHT: Schema = {"type": "number"}
+_CONFIG: dict[str, Schema] = {
+    "layers": {"type": "array", "minItems": 1, "maxItems": 64, "items": {"enum": list(LAYERS)}},
+    "hidden_channels": _CHANNELS,
+    "out_channels": _CHANNELS,
+    "edge_channels": _CHANNELS,
+    "decoder_channels": _CHANNELS,
+    "activation": {"enum": list(ACTIVATIONS)},
+    "aggregation": {"enum": list(AGGREGATIONS)},
+    "batch_norm": {"type": "boolean"},
+    "normalise": {"type": "boolean"},
+    "variational": {"type": "boolean"},
+    "alpha": _WEIGHT,
+    "beta": _WEIGHT,
+    "gamma": _WEIGHT,
+    "kl_weight": _WEIGHT,
+    "temperature": {"type": "number", "exclusiveMinimum": 0},
+    "negatives": _CHANNELS,
+    "text_width": {"type": ["integer", "null"], "minimum": 1, "maximum": 65536},
+}
+assert _CONFIG.keys() == {field.name for field in fields(EncoderConfig)}
+_WIDTH: Schema = {"type": "integer", "minimum": 1, "maximum": _WIDEST}
+_ATTRIBUTE: dict[str, Schema] = {
+    "start": {"type": "integer", "minimum": 0},
+    "width": _WIDTH,
+    "type": {"enum": ["binary", "categorical", "continuous"]},
+    "norm": {"type": ["string", "null"]},
+    "extractor": {"anyOf": [{"type": "null"}, _CALLABLE, {"type": "string"}]},
+    "size": _WIDTH,
+    "categories": {
+        "anyOf": [
+            {"type": "null"},
+            {"type": "integer", "minimum": 1, "maximum": _WIDEST},
+            {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/category"}},
+        ]
+    },
+    "pooling": {"anyOf": [_CALLABLE, {"enum": list(POOLINGS)}]},
+    "reduce": {"type": ["integer", "null"], "minimum": 1, "maximum": _WIDEST},
+    "static": {"type": "boolean"},
+}
+_TABLE: Schema = {
+    "type": "object",
+    "additionalProperties": {
+        "type": "object",
+        "required": list(_ATTRIBUTE),
+        "additionalProperties": False,
+        "properties": _ATTRIBUTE,
+    },
+}
 
 
 class EncoderFileError(LagcoError, ValueError):
     """An encoder cannot be read; the message names the file."""
 
 
+ENCODER = Kind(
+    format="lagco-encoder",
+    version=2,
+    noun="an encoder",
+    remedy="pre-train it again with this lagco, or take another copy",
+    error=EncoderFileError,
+    description="encoder.json",
+    tensors="encoder.safetensors",
+    schema={
+        "required": ["layout_hash", "text_model", "training", "views", "curves"],
+        "additionalProperties": False,
+        "properties": {
+            "layout_hash": _NAME,
+            "text_model": {"type": ["string", "null"], "maxLength": 500},
+            "training": {"type": "object"},
+            "views": {
+                "type": "object",
+                "minProperties": 1,
+                "additionalProperties": {
+                    "type": "object",
+                    "required": ["index", "config", "layout", "reductions"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "index": {"type": "integer"},
+                        "config": {
+                            "type": "object",
+                            "required": list(_CONFIG),
+                            "additionalProperties": False,
+                            "properties": _CONFIG,
+                        },
+                        "layout": {
+                            "type": "object",
+                            "required": ["directed", "nodes", "edges"],
+                            "additionalProperties": False,
+                            "properties": {
+                                "directed": {"type": "boolean"},
+                                "nodes": _TABLE,
+                                "edges": _TABLE,
+                            },
+                        },
+                        "reductions": {
+                            "type": "array",
+                            "items": {
+                                "type": "array",
+                                "minItems": 2,
+                                "maxItems": 2,
+                                "prefixItems": [{"enum": ["nodes", "edges"]}, _NAME],
+                            },
+                        },
+                    },
+                },
+            },
+            "curves": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["view", "step", "split", "head", "loss"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "view": _NAME,
+                        "step": {"type": "integer"},
+                        "split": {"enum": ["train", "held-out"]},
+                        "head": _NAME,
+                        "loss": {"type": ["number", "null"]},
+                    },
+                },
+            },
+        },
+        "$defs": {
+            "category": {
+                "anyOf": [
+                    {"type": ["string", "number", "boolean", "null"]},
+                    {
+                        "type": "object",
+                        "required": ["tuple"],
+                        "additionalProperties": False,
+                        "properties": {
+                            "tuple": {"type": "array", "items": {"$ref": "#/$defs/category"}}
+                        },
+                    },
+                ]
+            }
+        },
+    },
+)
+
+
 # -- writing
 
 
-def save_encoder(encoder: Encoder, folder: Path) -> None:
-    """Write `encoder` to `folder`, each file atomically, the description last."""
-    from safetensors.numpy import save
-
+def save_encoder(encoder: Encoder, folder: Path) -> str:
+    """Write `encoder` to `folder`, each file atomically, the description last; its checksum."""
     tensors: dict[str, Array] = {}
     views: dict[str, Any] = {}
     for index, (name, view) in enumerate(encoder.views.items()):
@@ -68,20 +204,14 @@ def save_encoder(encoder: Encoder, folder: Path) -> None:
             "layout": view.layout.signature(),
             "reductions": reductions,
         }
-    content = save({key: np.array(value, order="C") for key, value in tensors.items()})
-    description: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
+    description = {
         "layout_hash": encoder.layout_hash,
         "text_model": encoder.text_model,
         "training": encoder.training,
         "views": views,
         "curves": encoder.curves,
-        "tensors": {"file": TENSORS, "sha256": sha256(content)},
     }
-    description["sha256"] = sha256(canonical_json(description).encode())
-    write_atomically(folder / TENSORS, content)
-    write_atomically(folder / DESCRIPTION, readable_json(description))
+    return ENCODER.write(folder, description, tensors, encoder.measured)
 
 
 def write_curves(curves: Sequence[Mapping[str, Any]], path: Path) -> None:
@@ -96,125 +226,67 @@ def write_curves(curves: Sequence[Mapping[str, Any]], path: Path) -> None:
 # -- reading
 
 
-def load_encoder(folder: Path) -> Encoder:
+def load_encoder(folder: Path, expected: str | None = None) -> Encoder:
     """Read the encoder in `folder`.
+
+    Args:
+        folder: where :func:`save_encoder` wrote it.
+        expected: checksum by which another file refers to it.
 
     Raises:
         EncoderFileError: a file is missing, damaged, of another version, or does not fit.
     """
-    path = folder / DESCRIPTION
-    description = _read_description(path)
+    file = ENCODER.read(folder, expected)
+    content = file.content
     try:
-        tensor_file = description["tensors"]["file"]
-        wanted = description["tensors"]["sha256"]
-        views = description["views"]
-        if not isinstance(views, dict) or not views:
-            raise ValueError("no views")
-        if not isinstance(tensor_file, str) or Path(tensor_file).name != tensor_file:
-            raise EncoderFileError(f"{path}: tensor file {tensor_file!r} is outside the folder")
-        tensors_path = folder / tensor_file
-        tensors = _read_tensors(tensors_path, wanted)
-        encoders = {
-            name: _view_encoder(name, index, content, tensors, tensors_path)
-            for index, (name, content) in enumerate(views.items())
-        }
         encoder = Encoder(
-            encoders,
-            list(description["curves"]),
-            dict(description["training"]),
-            description["text_model"],
+            {
+                name: _view_encoder(name, index, view, file.tensors)
+                for index, (name, view) in enumerate(content["views"].items())
+            },
+            content["curves"],
+            content["training"],
+            content["text_model"],
+            file.measured,
         )
+        hashed = encoder.layout_hash
     except EncoderFileError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise EncoderFileError(f"{path}: not a valid encoder description ({error!r})") from error
-    if tensors:
-        extra = ", ".join(sorted(tensors)[:5])
-        raise EncoderFileError(f"{tensors_path}: holds tensors that belong nowhere: {extra}")
-    if encoder.layout_hash != description["layout_hash"]:
-        raise EncoderFileError(f"{path}: its layout does not match its hash")
+    except (LagcoError, ValueError, TypeError) as error:
+        raise _refused(file, str(error)) from error
+    file.tensors.refuse_others()
+    if hashed != content["layout_hash"]:
+        raise _refused(file, "its layout does not match its hash")
     return encoder
 
 
-def _read_bytes(path: Path) -> bytes:
-    try:
-        if path.is_symlink():
-            raise EncoderFileError(f"{path}: is a link; an encoder's files must be files")
-        if path.stat().st_size > _MOST_BYTES:
-            raise EncoderFileError(f"{path}: {path.stat().st_size} bytes, too large for an encoder")
-        return path.read_bytes()
-    except FileNotFoundError:
-        what = "no such file" if path.parent.is_dir() else "no such folder"
-        raise EncoderFileError(f"{path}: {what}; is this the folder of an encoder?") from None
-    except OSError as error:
-        raise EncoderFileError(f"{path}: cannot be read ({error})") from error
-
-
-def _read_description(path: Path) -> dict[str, Any]:
-    content = _read_bytes(path)
-    try:
-        description = json.loads(content, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise EncoderFileError(f"{path}: damaged, not JSON ({error})") from error
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise EncoderFileError(f"{path}: not an encoder (no format {FORMAT!r})")
-    if description.get("version") != VERSION:
-        raise EncoderFileError(
-            f"{path}: encoder format version {description.get('version')!r} is not supported, this "
-            f"lagco reads version {VERSION}"
-        )
-    declared = description.pop("sha256", None)
-    if declared != sha256(canonical_json(description).encode()):
-        raise EncoderFileError(f"{path}: damaged, it does not match its checksum")
-    return description
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number")
-
-
-def _read_tensors(path: Path, wanted: str) -> dict[str, Array]:
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
-    content = _read_bytes(path)
-    if sha256(content) != wanted:
-        raise EncoderFileError(f"{path}: damaged, it does not match its checksum")
-    try:
-        tensors = load(content)
-    except (SafetensorError, ValueError, KeyError, TypeError) as error:
-        raise EncoderFileError(f"{path}: not a safetensors file ({error})") from error
-    for name, array in tensors.items():
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise EncoderFileError(f"{path}: tensor {name!r} holds numbers that are not finite")
-    return dict(tensors)
+def _refused(file: Described, reason: str) -> EncoderFileError:
+    return EncoderFileError(f"{file.path}: not a valid encoder: {reason}; {ENCODER.remedy}")
 
 
 def _view_encoder(
-    name: str, index: int, content: Mapping[str, Any], tensors: dict[str, Array], path: Path
+    name: str, index: int, content: Mapping[str, Any], tensors: Tensors
 ) -> ViewEncoder:
-    if content["index"] != index:  # checksums do not see the order of keys
+    if content["index"] != index:
         raise ValueError(f"view {name!r} stands at {index}, not {content['index']!r}")
-    config = _config(content["config"])
+    config = EncoderConfig(**content["config"])
     layout = content["layout"]
-    view_layout = ViewLayout(
-        _table(layout["nodes"]), _table(layout["edges"]), bool(layout["directed"])
-    )
+    view_layout = ViewLayout(_table(layout["nodes"]), _table(layout["edges"]), layout["directed"])
     reductions: dict[tuple[str, str], Reduction] = {}
     for number, (kind, attribute) in enumerate(content["reductions"]):
         key = f"{index}.reduction.{number}"
-        mean = _take(tensors, f"{key}.mean", None, path)
         table = view_layout.nodes if kind == "nodes" else view_layout.edges
+        mean = tensors.take(f"{key}.mean", (None,))
         shape = (len(mean), table[attribute].width)
-        components = _take(tensors, f"{key}.components", shape, path)
-        reductions[kind, attribute] = Reduction(mean, components)
+        reductions[kind, attribute] = Reduction(mean, tensors.take(f"{key}.components", shape))
+    _check_widths(name, view_layout, reductions)
     width = message_width(view_layout)
     weights = {
-        key: _take(tensors, f"{index}.encoder.{key}", shape, path)
+        key: _take(tensors, f"{index}.encoder.{key}", shape)
         for key, shape in network_shapes(config, view_layout.nodes.width, width).items()
     }
     decoder_weights = {
-        key: _take(tensors, f"{index}.decoder.{key}", shape, path)
+        key: _take(tensors, f"{index}.decoder.{key}", shape)
         for key, shape in decoder_shapes(config, view_layout).items()
     }
     return ViewEncoder(
@@ -228,52 +300,40 @@ def _view_encoder(
     )
 
 
-def _take(tensors: dict[str, Array], name: str, shape: tuple[int, ...] | None, path: Path) -> Array:
-    array = tensors.pop(name, None)
-    if array is None:
-        raise EncoderFileError(f"{path}: tensor {name!r} is missing")
-    if (array.ndim != 1) if shape is None else (array.shape != shape):
-        wanted = "one axis" if shape is None else f"shape {shape}"
-        raise EncoderFileError(f"{path}: tensor {name!r} has shape {array.shape}, needs {wanted}")
-    kind = "i" if name.endswith("num_batches_tracked") else "f"
-    if array.dtype != (np.int64 if kind == "i" else np.float32):
-        raise EncoderFileError(f"{path}: tensor {name!r} has the type {array.dtype}")
-    return array
+def _check_widths(
+    view: str, layout: ViewLayout, reductions: Mapping[tuple[str, str], Reduction]
+) -> None:
+    """Attributes have the columns that their declarations imply."""
+    for kind, table in (("nodes", layout.nodes), ("edges", layout.edges)):
+        for entry in table:
+            attribute = entry.attribute
+            implied: int | None = None
+            if attribute.type == "categorical" or attribute.extractor == "onehot":
+                implied = attribute.num_categories
+            elif attribute.extractor is None:
+                implied = attribute.size
+            if implied is not None and (kind, entry.name) in reductions:
+                raise ValueError(f"view {view!r}: {entry.name!r} has a reduction, but no extractor")
+            if implied not in (None, entry.width):
+                raise ValueError(
+                    f"view {view!r}: {entry.name!r} has the width {entry.width}, its declaration "
+                    f"implies {implied}"
+                )
 
 
-def _config(content: Mapping[str, Any]) -> EncoderConfig:
-    known = {field.name: field.default for field in fields(EncoderConfig)}
-    for name, value in content.items():
-        default = known.get(name)
-        if name not in known:
-            raise ValueError(f"configuration names {name!r}")
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if isinstance(default, bool) and not isinstance(value, bool):
-            raise ValueError(f"configuration {name}={value!r}")
-        if name == "text_width" and value is None:
-            continue
-        if type(default) is int and not (isinstance(value, int) and number and value <= 65536):
-            raise ValueError(f"configuration {name}={value!r}")
-        if isinstance(default, float) and not (number and math.isfinite(value)):
-            raise ValueError(f"configuration {name}={value!r}")
-        if isinstance(default, str) and not isinstance(value, str):
-            raise ValueError(f"configuration {name}={value!r}")
-    if len(content["layers"]) > 64:
-        raise ValueError(f"{len(content['layers'])} layers")
-    return EncoderConfig(**content)
+def _take(tensors: Tensors, name: str, shape: tuple[int, ...]) -> Array:
+    dtype = np.int64 if name.endswith("num_batches_tracked") else np.float32
+    return tensors.take(name, shape, dtype, low=0.0 if name.endswith("running_var") else None)
 
 
 def _table(content: Mapping[str, Any]) -> TableLayout:
     attributes: dict[str, Attribute] = {}
     widths: dict[str, int] = {}
     for name, signature in content.items():
-        width = signature["width"]
-        if not isinstance(width, int) or isinstance(width, bool) or not 1 <= width <= 1_000_000:
-            raise ValueError(f"attribute {name!r} has the width {width!r}")
         if signature["start"] != sum(widths.values()):
             raise ValueError(f"attribute {name!r} starts at {signature['start']!r}")
         attributes[name] = attribute_from_signature(signature)
-        widths[name] = width
+        widths[name] = signature["width"]
     return table_layout(attributes, widths)
 
 
@@ -289,6 +349,3 @@ def _readers(
         )
         for entry in table
     }
-
-
-__all__ = ["EncoderFileError", "UsageError", "load_encoder", "save_encoder", "write_curves"]

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
+from platformdirs import user_cache_dir
 
 from lagco.arrays import Array
-from lagco.files import sha256, write_atomically
+from lagco.store import sha256, write_atomically
 
 _MAGIC = b"lagco-text-1\n"
 
 
 def cache_folder() -> Path:
     """``$LAGCO_CACHE``, or the folder for caches of this platform."""
-    chosen = os.environ.get("LAGCO_CACHE")
-    if chosen:
-        return Path(chosen)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "lagco"
-    if sys.platform == "win32":
-        local = os.environ.get("LOCALAPPDATA")
-        return Path(local) / "lagco" if local else Path.home() / "AppData" / "Local" / "lagco"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lagco"
+    return Path(os.environ.get("LAGCO_CACHE") or user_cache_dir("lagco", appauthor=False))
 
 
 class TextCache:

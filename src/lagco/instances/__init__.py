@@ -1,6 +1,7 @@
 """Instances, data sets and their files."""
 
 from lagco.instances.dataset import DataSet, Entry
+from lagco.instances.form import ArrayForm, InstanceForm
 from lagco.instances.formats import detect, read, read_solution, write, write_solution
 from lagco.instances.instance import Instance, References, SolverReference, SweepReference
 from lagco.instances.native import write_instance
@@ -8,9 +9,11 @@ from lagco.instances.native import write_instance
 read_instance = read
 
 __all__ = [
+    "ArrayForm",
     "DataSet",
     "Entry",
     "Instance",
+    "InstanceForm",
     "References",
     "SolverReference",
     "SweepReference",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,14 +9,56 @@ from pathlib import Path
 from typing import Any
 
 from lagco.errors import InstanceError
-from lagco.files import canonical_json, readable_json, sha256, write_atomically
 from lagco.instances.formats import read
 from lagco.instances.instance import Instance
+from lagco.store import SHA256, Kind, Schema, canonical_json, sha256
 
-FORMAT = "lagco-dataset"
-VERSION = 1
 MANIFEST = "manifest.json"
 TIMINGS = "timings.json"
+_COUNT: Schema = {"type": "integer", "minimum": 0}
+_NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 500}
+DATA_SET = Kind(
+    format="lagco-dataset",
+    version=2,
+    noun="the manifest of a data set",
+    remedy="generate the data set again, in another folder",
+    error=InstanceError,
+    description=MANIFEST,
+    schema={
+        "required": ["problem", "generation", "instances"],
+        "additionalProperties": False,
+        "properties": {
+            "problem": _NAME,
+            "generation": {"type": "object", "properties": {"n": _COUNT}},
+            "instances": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["file", "name", "size", "sha256", "checksum", "extents"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "file": _NAME,
+                        "name": {"type": "string", "maxLength": 500},
+                        "size": _COUNT,
+                        "sha256": SHA256,
+                        "checksum": SHA256,
+                        "extents": {"type": "object", "additionalProperties": _COUNT},
+                    },
+                },
+            },
+        },
+    },
+)
+#: seconds that references took, per file; they are measured, so no checksum covers them
+TIMES = Kind(
+    format="lagco-timings",
+    version=1,
+    noun="the timings of a data set",
+    remedy="it is not needed, remove it",
+    error=InstanceError,
+    description=TIMINGS,
+    schema={"additionalProperties": False},
+)
 
 
 @dataclass(frozen=True)
@@ -64,34 +105,16 @@ class DataSet:
         if folder.is_file():
             return cls._of_file(folder, problem)
         path = folder / MANIFEST
-        try:
-            manifest = json.loads(path.read_bytes())
-        except FileNotFoundError:
+        if not path.exists():
             remedy = "is it complete? 'lagco generate' writes the manifest last"
             what = f"holds no {MANIFEST}; {remedy}" if folder.is_dir() else "no such folder"
-            raise InstanceError(f"{folder}: {what}") from None
-        except (OSError, ValueError, RecursionError) as error:
-            raise InstanceError(f"{path}: damaged, not JSON ({error})") from error
-        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-            raise InstanceError(f"{path}: not the manifest of a data set (no format {FORMAT!r})")
-        if manifest.get("version") != VERSION:
-            raise InstanceError(
-                f"{path}: data set format version {manifest.get('version')!r} is not supported, "
-                f"this lagco reads version {VERSION}"
-            )
-        declared = manifest.pop("sha256", None)
-        if declared != sha256(canonical_json(manifest).encode()):
-            raise InstanceError(f"{path}: damaged, it does not match its checksum {declared!r}")
-        try:
-            entries = tuple(Entry(**entry) for entry in manifest["instances"])
-            problem = str(manifest["problem"])
-            generation = dict(manifest["generation"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise InstanceError(f"{path}: not a valid manifest ({error!r})") from error
+            raise InstanceError(f"{folder}: {what}")
+        manifest = DATA_SET.read(folder).content
+        entries = tuple(Entry(**entry) for entry in manifest["instances"])
         for entry in entries:
             if Path(entry.file).name != entry.file:
                 raise InstanceError(f"{path}: instance file {entry.file!r} is outside the folder")
-        return cls(folder, problem, entries, generation)
+        return cls(folder, manifest["problem"], entries, manifest["generation"])
 
     @classmethod
     def _of_file(cls, path: Path, problem: str | None) -> DataSet:
@@ -115,15 +138,9 @@ class DataSet:
         generation: Mapping[str, Any],
     ) -> DataSet:
         """Write the manifest over instance files that are already in `folder`."""
-        manifest: dict[str, Any] = {
-            "format": FORMAT,
-            "version": VERSION,
-            "problem": problem,
-            "generation": dict(generation),
-            "instances": [vars(entry) | {"extents": dict(entry.extents)} for entry in entries],
-        }
-        manifest["sha256"] = sha256(canonical_json(manifest).encode())
-        write_atomically(Path(folder) / MANIFEST, readable_json(manifest))
+        listed = [vars(entry) | {"extents": dict(entry.extents)} for entry in entries]
+        content = {"problem": problem, "generation": dict(generation), "instances": listed}
+        DATA_SET.write(folder, content)
         return cls.load(folder)
 
     @cached_property
@@ -149,7 +166,7 @@ class DataSet:
         path = self.folder / entry.file
         try:
             content = path.read_bytes()
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise InstanceError(
                 f"{path}: listed in {MANIFEST} but not readable ({error})"
             ) from error

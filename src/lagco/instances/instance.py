@@ -12,7 +12,8 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.errors import InstanceError
-from lagco.files import canonical_json
+from lagco.store import canonical_json
+from lagco.store.npy import KINDS
 
 Status = Literal["optimal", "best-known", "bound"]
 
@@ -87,9 +88,11 @@ class Instance:
 
     def __post_init__(self) -> None:
         for name, array in self.arrays.items():
-            if array.dtype.hasobject:
+            kind = array.dtype.kind
+            if kind not in KINDS or (kind == "f" and array.itemsize > 8):
+                what = "Python objects" if array.dtype.hasobject else str(array.dtype)
                 raise InstanceError(
-                    f"instance {self.name!r}: array {name!r} holds Python objects; "
+                    f"instance {self.name!r}: array {name!r} holds {what}; "
                     "use a numeric or a string dtype"
                 )
         object.__setattr__(self, "arrays", {n: _frozen(a) for n, a in self.arrays.items()})

@@ -1,13 +1,12 @@
 """lagco's own instance file: a zip of numpy arrays and one JSON text, readable by ``numpy.load``.
 
-Reading one never runs code (no pickled arrays), never allocates more than the file declares and
-the file can hold, and says what is wrong with a damaged or foreign file. The bytes depend on the
-content alone, so the same instance gives the same file on every machine.
+Reading one never runs code, never allocates more than the file holds, and says what is wrong with a
+damaged or foreign file. The bytes depend on the content alone, so the same instance gives the same
+file on every machine.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import zipfile
@@ -18,20 +17,78 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.errors import InstanceError
-from lagco.files import canonical_json, write_atomically
+from lagco.instances.form import InstanceForm
 from lagco.instances.instance import Instance, References, SolverReference, SweepReference
+from lagco.registration import ENTRIES
+from lagco.store import Kind, Schema, canonical_json, shown, write_atomically
+from lagco.store.npy import npy_bytes, parse_npy
+from lagco.store.text import compact_json
 
-FORMAT = "lagco-instance"
-VERSION = 1
 SUFFIX = ".npz"
 
 _META = "meta.json"
 _MAX_BYTES = 8 << 30
 _MAX_RATIO = 1200  # deflate cannot shrink by more; above it the sizes in the file are made up
+#: decision variables that a file may declare beyond one per byte
+_SPARE_SIZE = 1 << 20
 _REFERENCE_ARRAYS = {
     "sweeps": ("best_solution", "worst_solution"),
     "solver": ("solution",),
 }
+_NUMBER: Schema = {"type": "number"}
+INSTANCE = Kind(
+    format="lagco-instance",
+    version=2,
+    noun="an instance file",
+    remedy="generate it again, or convert it with the lagco that wrote it",
+    error=InstanceError,
+    schema={
+        "required": ["problem", "name", "size", "params", "origin", "references"],
+        "additionalProperties": False,
+        "properties": {
+            "problem": {"type": "string", "maxLength": 500},
+            "name": {"type": "string", "maxLength": 500},
+            "size": {"type": "integer", "minimum": 0},
+            "params": {"type": "object"},
+            "origin": {"type": "object"},
+            "references": {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {
+                    "sweeps": {
+                        "type": "object",
+                        "required": ["best", "worst", "sweeps", "bounds"],
+                        "additionalProperties": False,
+                        "properties": {
+                            "best": _NUMBER,
+                            "worst": _NUMBER,
+                            "sweeps": {"type": "integer", "minimum": 0},
+                            "bounds": {
+                                "type": "object",
+                                "additionalProperties": {
+                                    "type": "array",
+                                    "items": _NUMBER,
+                                    "minItems": 2,
+                                    "maxItems": 2,
+                                },
+                            },
+                        },
+                    },
+                    "solver": {
+                        "type": "object",
+                        "required": ["value", "status", "solver"],
+                        "additionalProperties": False,
+                        "properties": {
+                            "value": _NUMBER,
+                            "status": {"enum": ["optimal", "best-known", "bound"]},
+                            "solver": {"type": "string", "maxLength": 500},
+                        },
+                    },
+                },
+            },
+        },
+    },
+)
 
 
 def write_instance(instance: Instance, path: str | Path) -> None:
@@ -44,10 +101,9 @@ def instance_bytes(instance: Instance) -> bytes:
     arrays = {f"data/{name}": array for name, array in instance.arrays.items()}
     references, reference_arrays = _pack_references(instance.references)
     arrays |= reference_arrays
-    members = {f"{name}.npy": _npy_bytes(arrays[name]) for name in sorted(arrays)}
-    meta = {
-        "format": FORMAT,
-        "version": VERSION,
+    members = {f"{name}.npy": npy_bytes(arrays[name]) for name in sorted(arrays)}
+    who = f"instance {instance.name!r}"
+    content = {
         "problem": instance.problem,
         "name": instance.name,
         "size": instance.size,
@@ -55,15 +111,21 @@ def instance_bytes(instance: Instance) -> bytes:
         "origin": dict(instance.origin),
         "references": references,
     }
-    meta["sha256"] = _content_digest(meta, members)
-    members = {_META: canonical_json(meta).encode()} | members
+    try:
+        content = json.loads(canonical_json(content))  # one order of keys
+    except (TypeError, ValueError) as error:
+        raise InstanceError(
+            f"{who}: parameters, origin and references must be JSON values and finite ({error})"
+        ) from error
+    meta = INSTANCE.sealed(who, content, members.items())
+    members = {_META: compact_json(meta).encode()} | members
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
+        for name, body in members.items():
             entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
-            archive.writestr(entry, content)
+            archive.writestr(entry, body)
     return buffer.getvalue()
 
 
@@ -71,8 +133,8 @@ def read_instance(path: str | Path) -> Instance:
     """Read an instance file written by :func:`write_instance`.
 
     Raises:
-        InstanceError: the file is missing, damaged, of another format or of a newer version;
-            the message names the file and the reason.
+        InstanceError: the file is missing, damaged, of another format or version, or does not hold
+            what its problem declares; the message names the file and the reason.
     """
     path = Path(path)
     try:
@@ -81,76 +143,65 @@ def read_instance(path: str | Path) -> Instance:
         raise InstanceError(f"{path}: no such file") from None
     except Exception as error:  # a damaged zip raises a dozen kinds, down to RuntimeError
         raise InstanceError(f"{path}: not a readable lagco instance ({error})") from error
-    meta = _parse_meta(path, members.pop(_META, None))
-    declared = meta.pop("sha256", None)
-    if declared != _content_digest(meta, members):
+    meta = INSTANCE.parsed(path, members.pop(_META))
+    ordered = [(name, members[name]) for name in sorted(members)]
+    content = INSTANCE.opened(path, meta, ordered).content
+    present = sum(map(len, members.values()))
+    if content["size"] > _SPARE_SIZE + present:
         raise InstanceError(
-            f"{path}: damaged, the content does not match its checksum {declared!r}; "
-            "generate it again or take another copy"
+            f"{path}: declares the size {shown(content['size'])}, more than {present} bytes are "
+            f"about (at most {_SPARE_SIZE + present})"
         )
+    instance = _instance(path, content, _arrays(path, members))
     try:
-        arrays = {name.removesuffix(".npy"): _load_npy(data) for name, data in members.items()}
-        return Instance(
-            problem=str(meta["problem"]),
-            name=str(meta["name"]),
-            size=int(meta["size"]),
-            params=dict(meta["params"]),
-            origin=dict(meta["origin"]),
-            arrays={
-                name.removeprefix("data/"): array
-                for name, array in arrays.items()
-                if name.startswith("data/")
-            },
-            references=_unpack_references(dict(meta["references"]), arrays),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, EOFError) as error:
-        raise InstanceError(f"{path}: not a valid instance ({error!r})") from error
+        _form_of(instance.problem).check(instance)
+    except InstanceError as error:
+        raise InstanceError(f"{path}: {error}") from error
+    return instance
 
 
 def _read_members(path: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
-        if _META not in archive.namelist():
+        names = [entry.filename for entry in entries]
+        if _META not in names:
             raise ValueError(f"it holds no {_META}, so it was not written by lagco")
+        if len(set(names)) < len(names):
+            raise ValueError("it holds two parts of one name")
         total = sum(entry.file_size for entry in entries)
         if total > min(_MAX_BYTES, _MAX_RATIO * (path.stat().st_size + 1)):
             raise ValueError(f"it declares {total} bytes, more than it can hold")
         return {entry.filename: archive.read(entry) for entry in entries}
 
 
-def _parse_meta(path: Path, content: bytes | None) -> dict[str, Any]:
-    try:
-        meta = json.loads(content or b"null")
-    except (ValueError, RecursionError) as error:
-        raise InstanceError(f"{path}: damaged, {_META} is not JSON ({error})") from error
-    if not isinstance(meta, dict) or meta.get("format") != FORMAT:
-        kind = meta.get("format") if isinstance(meta, dict) else type(meta).__name__
-        raise InstanceError(f"{path}: not an instance file (format {kind!r}, expected {FORMAT!r})")
-    if meta.get("version") != VERSION:
-        raise InstanceError(
-            f"{path}: instance format version {meta.get('version')!r} is not supported by this "
-            f"lagco, which reads version {VERSION}; install the version that wrote it"
-        )
-    return meta
+def _arrays(path: Path, members: dict[str, bytes]) -> dict[str, Array]:
+    arrays = {}
+    for name, body in members.items():
+        try:
+            arrays[name.removesuffix(".npy")] = parse_npy(body)
+        except ValueError as error:
+            raise InstanceError(f"{path}: damaged, {shown(name)}: {error}") from error
+    return arrays
 
 
-def _content_digest(meta: dict[str, Any], members: dict[str, bytes]) -> str:
-    digest = hashlib.sha256(canonical_json(meta).encode())
-    for name in sorted(members):
-        digest.update(f"\0{name}\0{len(members[name])}\0".encode())
-        digest.update(members[name])
-    return digest.hexdigest()
+def _instance(path: Path, content: dict[str, Any], arrays: dict[str, Array]) -> Instance:
+    data = {n.removeprefix("data/"): a for n, a in arrays.items() if n.startswith("data/")}
+    others = {n: a for n, a in arrays.items() if not n.startswith("data/")}
+    references = _unpack_references(content.pop("references"), others)
+    if others:
+        raise InstanceError(f"{path}: damaged, {shown(min(others))} belongs nowhere")
+    return Instance(**content, arrays=data, references=references)
 
 
-def _npy_bytes(array: Array) -> bytes:
-    stream = io.BytesIO()
-    np.lib.format.write_array(stream, np.ascontiguousarray(array), allow_pickle=False)
-    return stream.getvalue()
+def _form_of(problem: str) -> InstanceForm:
+    """What the instances of a registered problem hold; of another one, anything.
 
-
-def _load_npy(content: bytes) -> Array:
-    array: Array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-    return array
+    A problem of one's own checks its instances when it is given one: what a file names is never
+    imported.
+    """
+    entry = ENTRIES.get(problem)
+    form: InstanceForm = InstanceForm() if entry is None else entry.load().form
+    return form
 
 
 def _pack_references(references: References) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -178,22 +229,23 @@ def _pack_references(references: References) -> tuple[dict[str, Any], dict[str, 
 
 
 def _unpack_references(packed: dict[str, Any], arrays: dict[str, Array]) -> References:
+    """The references; takes their arrays out of `arrays`."""
     sweeps, solver = packed.get("sweeps"), packed.get("solver")
     return References(
         sweeps=sweeps
         and SweepReference(
             best=float(sweeps["best"]),
             worst=float(sweeps["worst"]),
-            best_solution=arrays.get("sweeps/best_solution"),
-            worst_solution=arrays.get("sweeps/worst_solution"),
-            sweeps=int(sweeps["sweeps"]),
+            best_solution=arrays.pop("sweeps/best_solution", None),
+            worst_solution=arrays.pop("sweeps/worst_solution", None),
+            sweeps=sweeps["sweeps"],
             bounds={name: (float(a), float(b)) for name, (a, b) in sweeps["bounds"].items()},
         ),
         solver=solver
         and SolverReference(
             value=float(solver["value"]),
             status=solver["status"],
-            solver=str(solver["solver"]),
-            solution=arrays.get("solver/solution"),
+            solver=solver["solver"],
+            solution=arrays.pop("solver/solution", None),
         ),
     )

@@ -22,7 +22,7 @@ from lagco.latent.kernels import (
     write_summary,
 )
 from lagco.latent.layout import ActionLayout, PathPart
-from lagco.latent.observation import pooling_codes
+from lagco.latent.observation import summary_codes
 from lagco.latent.scale import Moments
 from lagco.latent.shape import ActionShape
 from lagco.latent.validity import LateValidity, RowValidity
@@ -149,9 +149,15 @@ class ActionSet:
         if self._single:
             return len(self._tables[self._names[0]].values)
         space = self.space
-        if isinstance(space, PathSpace) or len(self._layout.different) > 1:
+        if isinstance(space, PathSpace) or self.listed_to_count:
             return len(space.list())
         return space.size - self._shape.excluded
+
+    @property
+    def listed_to_count(self) -> bool:
+        """Whether :attr:`size` has to list the actions."""
+        several = len(self._layout.different) > 1
+        return not self._single and (several or isinstance(self.space, PathSpace))
 
     @property
     def _single(self) -> bool:
@@ -275,10 +281,10 @@ class ActionSet:
         """Poolings over the vectors of all declared actions: (len(poolings) · d,).
 
         Args:
-            poolings: these, or their codes from :func:`pooling_codes`.
+            poolings: these, or their codes from :func:`summary_codes`.
             out: where to write them.
         """
-        codes = poolings if isinstance(poolings, np.ndarray) else pooling_codes(poolings)
+        codes = poolings if isinstance(poolings, np.ndarray) else summary_codes(poolings)
         found, size = self._pooled()
         if self._layout.projection is not None:
             found = self._project(found, self._layout.projection)

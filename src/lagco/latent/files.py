@@ -2,35 +2,68 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load as load_tensors
-from safetensors.numpy import save as save_tensors
-
+from lagco.arrays import Array
 from lagco.core.declaration import Declaration
 from lagco.core.pooling import POOLINGS, Pooling
 from lagco.core.spec import Object
-from lagco.embedding.encoder import Encoder
 from lagco.embedding.reduction import Reduction
+from lagco.embedding.storage import load_encoder, save_encoder
 from lagco.errors import LagcoError, UsageError
-from lagco.files import readable_json, sha256, write_atomically
 from lagco.latent.components import ObjectVectors
 from lagco.latent.scale import ActionScale
 from lagco.latent.space import LatentSpace
+from lagco.store import SHA256, Described, Kind, Schema, Tensors
 
-FORMAT = "lagco-latent-space"
-VERSION = 1
-_JSON, _TENSORS, _ENCODER = "latent.json", "latent.safetensors", "encoder"
+_ENCODER = "encoder"
+_SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
+SPACE = Kind(
+    format="lagco-latent-space",
+    version=2,
+    noun="a latent space",
+    remedy="train the agent again with this lagco, or take another copy",
+    description="latent.json",
+    tensors="latent.safetensors",
+    schema={
+        "required": ["summary", "positions", "objects", "encoder"],
+        "additionalProperties": False,
+        "properties": {
+            "summary": {
+                "type": "array",
+                "maxItems": 16,
+                "items": {"enum": ["Mean", "Max", "Min", "Sum", "RootSum"]},
+            },
+            "positions": {
+                "type": "object",
+                "additionalProperties": {"type": "integer", "minimum": 2, "maximum": 10_000},
+            },
+            "objects": {
+                "type": "object",
+                "additionalProperties": {
+                    "type": "object",
+                    "required": ["width", "codes"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "width": {"type": "integer", "minimum": 1, "maximum": 1_000_000},
+                        "codes": {
+                            "type": ["array", "null"],
+                            "minItems": 1,
+                            "items": {"anyOf": [{"type": "array", "items": _SCALAR}, _SCALAR]},
+                        },
+                    },
+                },
+            },
+            "encoder": SHA256,
+        },
+    },
+)
 
 
-def save_space(space: LatentSpace, folder: str | Path) -> None:
-    """Write a latent space and its encoder into `folder`."""
+def save_space(space: LatentSpace, folder: str | Path) -> str:
+    """Write a latent space and its encoder into `folder`; returns its checksum."""
     folder = Path(folder)
-    space.encoder.save(folder / _ENCODER)
     scale = space.scale
     tensors = {
         "mean": scale.mean,
@@ -53,108 +86,85 @@ def save_space(space: LatentSpace, folder: str | Path) -> None:
     for pooling in space.summary:
         if not isinstance(pooling, Pooling) or POOLINGS.get(pooling.name) is not pooling:
             raise UsageError(f"the summary pooling {pooling!r} cannot be written to a file")
-    content = save_tensors({k: np.ascontiguousarray(v) for k, v in sorted(tensors.items())})
-    description = {
-        "format": FORMAT,
-        "version": VERSION,
+    content = {
         "summary": [repr(pooling) for pooling in space.summary],
         "positions": space.positions,
         "objects": objects,
-        "sha256": sha256(content),
+        "encoder": save_encoder(space.encoder, folder / _ENCODER),
     }
-    write_atomically(folder / _TENSORS, content)
-    write_atomically(folder / _JSON, readable_json(description))
+    return SPACE.write(folder, content, tensors)
 
 
-def load_space(folder: str | Path, declaration: Declaration | None = None) -> LatentSpace:
+def load_space(
+    folder: str | Path, declaration: Declaration | None = None, expected: str | None = None
+) -> LatentSpace:
     """Read a latent space.
 
     Args:
         folder: what :func:`save_space` wrote.
         declaration: of the problem, which supplies the extractors that are functions.
+        expected: checksum by which another file refers to it.
 
     Raises:
         LagcoError: the message names the file and what is wrong with it.
     """
     folder = Path(folder)
-    path = folder / _JSON
-    try:
-        description = json.loads(path.read_bytes())
-        content = (folder / _TENSORS).read_bytes()
-    except OSError as error:
-        raise LagcoError(f"{folder}: not a latent space ({error})") from error
-    except (ValueError, RecursionError) as error:
-        raise LagcoError(f"{path}: damaged, not JSON ({error})") from error
-    if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise LagcoError(f"{path}: not a latent space (no format {FORMAT!r})")
-    if description.get("version") != VERSION:
-        raise LagcoError(
-            f"{path}: version {description.get('version')!r} is not supported, this lagco reads "
-            f"version {VERSION}"
-        )
-    if description.get("sha256") != sha256(content):
-        raise LagcoError(f"{folder / _TENSORS}: damaged, it does not match its checksum")
-    try:
-        tensors = load_tensors(content)
-        objects = _read_objects(description, tensors, declaration)
-        summary = tuple(POOLINGS[name] for name in description["summary"])
-        positions = {str(k): int(v) for k, v in description["positions"].items()}
-        scale = ActionScale(
-            tensors["mean"],
-            tensors["deviation"],
-            tensors["low"],
-            tensors["high"],
-            tensors.get("projection"),
-        )
-        _check_scale(scale)
-        observation = tensors.get("observation_mean"), tensors.get("observation_factor")
-        for array in observation:
-            if array is not None and not (array.ndim == 1 and np.isfinite(array).all()):
-                raise ValueError("the standardisation of observations is not finite")
-    except (KeyError, TypeError, ValueError, AttributeError, SafetensorError) as error:
-        raise LagcoError(f"{folder}: not a valid latent space ({error!r})") from error
-    encoder = Encoder.load(folder / _ENCODER, declaration)
-    return LatentSpace(encoder, scale, objects, positions, summary, *observation)
+    file = SPACE.read(folder, expected)
+    content, tensors = file.content, file.tensors
+    encoder = load_encoder(folder / _ENCODER, content["encoder"])
+    if declaration is not None:
+        encoder.bind(declaration)
+    scale = _scale(tensors)
+    observation: tuple[Array | None, Array | None] = (None, None)
+    if "observation_mean" in tensors:
+        mean = tensors.take("observation_mean", (None,))
+        observation = (mean, tensors.take("observation_factor", mean.shape))
+    objects = _read_objects(file, declaration)
+    tensors.refuse_others()
+    summary = tuple(POOLINGS[name] for name in content["summary"])
+    return LatentSpace(encoder, scale, objects, content["positions"], summary, *observation)
 
 
-def _check_scale(scale: ActionScale) -> None:
-    width = len(scale.mean)
-    reach = width if scale.projection is None else scale.projection.shape[1]
-    shapes: dict[str, tuple[Any, tuple[int, ...]]] = {
-        "mean": (scale.mean, (width,)),
-        "deviation": (scale.deviation, (width,)),
-        "low": (scale.low, (reach,)),
-        "high": (scale.high, (reach,)),
-    }
-    if scale.projection is not None:
-        shapes["projection"] = (scale.projection, (width, reach))
-    for name, (array, wanted) in shapes.items():
-        if array.shape != wanted or not np.isfinite(array).all():
-            raise ValueError(f"{name} has shape {array.shape}, expected finite {wanted}")
-    if (scale.deviation <= 0).any():
-        raise ValueError("a standard deviation is not positive")
+def _scale(tensors: Tensors) -> ActionScale:
+    mean = tensors.take("mean", (None,))
+    deviation = tensors.take("deviation", mean.shape)
+    projection = None
+    reach = len(mean)
+    if "projection" in tensors:
+        projection = tensors.take("projection", (len(mean), None))
+        reach = projection.shape[1]
+    if not reach or not len(mean):
+        raise tensors.refused("action vectors have no numbers")
+    if (deviation <= 0).any():
+        raise tensors.refused("a standard deviation is not positive")
+    low, high = tensors.take("low", (reach,)), tensors.take("high", (reach,))
+    return ActionScale(mean, deviation, low, high, projection)
 
 
-def _read_objects(
-    description: dict[str, Any], tensors: dict[str, Any], declaration: Declaration | None
-) -> dict[str, ObjectVectors]:
+def _read_objects(file: Described, declaration: Declaration | None) -> dict[str, ObjectVectors]:
     objects: dict[str, ObjectVectors] = {}
-    for name, entry in description["objects"].items():
+    tensors = file.tensors
+    for name, entry in file.content["objects"].items():
         component = None if declaration is None else declaration.action.get(name)
         if not isinstance(component, Object):
             raise UsageError(
-                f"the latent space has an object component {name!r}, which the problem declares; "
-                "load the agent with problem= and instance=, or a space with its declaration"
+                f"{file.path}: the latent space has an object component {name!r}, which the "
+                "problem declares; load the agent with problem= and instance=, or a space with its "
+                "declaration"
             )
-        reduction = None
+        width, codes, reduction = entry["width"], entry["codes"], None
         if f"objects/{name}/mean" in tensors:
-            reduction = Reduction(
-                tensors[f"objects/{name}/mean"], tensors[f"objects/{name}/components"]
-            )
-        codes = entry["codes"]
+            mean = tensors.take(f"objects/{name}/mean", (None,))
+            components = tensors.take(f"objects/{name}/components", (len(mean), width))
+            reduction = Reduction(mean, components)
         if codes is not None:
             listed = [tuple(c) if isinstance(c, list) else c for c in codes]
             codes = {value: code for code, value in enumerate(listed)}
+            if not len(codes) == len(listed) == width:
+                raise LagcoError(
+                    f"{file.path}: objects.{name} has {len(listed)} codes, {len(codes)} of them "
+                    f"different, for the width {width}; {SPACE.remedy}"
+                )
         extractor = "onehot" if codes is not None else component.extractor
-        objects[name] = ObjectVectors(extractor, int(entry["width"]), reduction, codes)
+        objects[name] = ObjectVectors(extractor, width, reduction, codes)
     return objects

@@ -147,37 +147,6 @@ def position_vectors(z, mean, scale, slots, out):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True)
-def hop_distances(nodes, edges):  # type: ignore[no-untyped-def]
-    """Hops between all pairs along directed edges (2, E), n where there is no way: (n, n)."""
-    first = np.zeros(nodes + 1, dtype=np.int64)
-    for k in range(edges.shape[1]):
-        first[edges[0, k] + 1] += 1
-    for v in range(nodes):
-        first[v + 1] += first[v]
-    heads = np.empty(edges.shape[1], dtype=np.int64)
-    filled = first[:-1].copy()
-    for k in range(edges.shape[1]):
-        heads[filled[edges[0, k]]] = edges[1, k]
-        filled[edges[0, k]] += 1
-    hops = np.full((nodes, nodes), nodes, dtype=np.int64)
-    queue = np.empty(nodes, dtype=np.int64)
-    for source in range(nodes):
-        hops[source, source] = 0
-        queue[0] = source
-        head, tail = 0, 1
-        while head < tail:
-            u = queue[head]
-            head += 1
-            for k in range(first[u], first[u + 1]):
-                v = heads[k]
-                if hops[source, v] == nodes:
-                    hops[source, v] = hops[source, u] + 1
-                    queue[tail] = v
-                    tail += 1
-    return hops
-
-
-@njit(cache=True)
 def admissible_counts(hops, sources, targets, limits, positions):  # type: ignore[no-untyped-def]
     """For how many demands a node may stand at a position of a path: (positions, n)."""
     nodes = hops.shape[0]

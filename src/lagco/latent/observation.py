@@ -13,7 +13,7 @@ from lagco.core.descriptors import STRUCTURAL
 from lagco.core.graph import GraphView
 from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum, Sum
 from lagco.core.spec import Graph
-from lagco.errors import SpecError
+from lagco.errors import SpecError, UsageError
 from lagco.latent.kernels import MAX, MEAN, MIN, ROOT_SUM, SUM, write_pooled
 from lagco.latent.selection import Selection
 
@@ -23,13 +23,37 @@ Embeddings: TypeAlias = Mapping[str, Array]
 #: writes one part of an observation to its place
 Writer: TypeAlias = "Callable[[Views, Embeddings, Array], None]"
 
-#: poolings that are compiled, all in one pass
-COMPILED: dict[AnyPooling, int] = {Mean: MEAN, Max: MAX, Min: MIN, Sum: SUM, RootSum: ROOT_SUM}
+#: poolings that are compiled, all in one pass, with their codes there
+_COMPILED: tuple[tuple[AnyPooling, int], ...] = (
+    (Mean, MEAN),
+    (Max, MAX),
+    (Min, MIN),
+    (Sum, SUM),
+    (RootSum, ROOT_SUM),
+)
 
 
-def pooling_codes(poolings: Sequence[AnyPooling]) -> Array:
-    """Poolings as the compiled loops know them, -1 for those they do not."""
-    return np.array([COMPILED.get(pooling, -1) for pooling in poolings], dtype=np.int64)
+def pooling_codes(poolings: Sequence[AnyPooling]) -> Array | None:
+    """Codes of poolings in the compiled loops; None where one of them is not compiled."""
+    codes = [code for pooling in poolings for known, code in _COMPILED if pooling is known]
+    return np.array(codes, dtype=np.int64) if len(codes) == len(poolings) else None
+
+
+def summary_codes(poolings: Sequence[AnyPooling]) -> Array:
+    """Codes of the poolings of an action set, which is never listed for them.
+
+    Raises:
+        UsageError: a pooling is not compiled, hence needs all vectors at once.
+    """
+    codes = pooling_codes(poolings)
+    if codes is None:
+        refused = next(pooling for pooling in poolings if pooling_codes([pooling]) is None)
+        known = ", ".join([repr(pooling) for pooling, _ in _COMPILED])
+        raise UsageError(
+            f"summary: the pooling {refused!r} needs the vectors of all actions, which are never "
+            f"listed; use {known}"
+        )
+    return codes
 
 
 class ObservationMap:
@@ -116,15 +140,14 @@ class _Structural:
 def _pooled(name: str, part: Graph, embedding_width: int) -> tuple[Writer, int]:
     view = part.graph or ""
     select = Selection(part.spec) if part.spec else None
-    codes = pooling_codes(part.poolings)
+    poolings, codes = part.poolings, pooling_codes(part.poolings)
 
     def write(views: Views, embeddings: Embeddings, out: Array) -> None:
         rows = embeddings[view]
         write_pooled(rows if select is None else rows[select(views[view])], codes, out)
 
-    if (codes >= 0).all():
+    if codes is not None:
         return write, len(codes) * embedding_width
-    poolings = part.poolings
     sizes = [_width_of(name, pooling, embedding_width) for pooling in poolings]
 
     def write_any(views: Views, embeddings: Embeddings, out: Array) -> None:

@@ -8,11 +8,12 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.core.graph import GraphView
+from lagco.core.hops import hop_distances
 from lagco.core.pooling import AnyPooling, Concat
 from lagco.core.spec import Path
 from lagco.errors import SpecError
 from lagco.latent.components import State, Table
-from lagco.latent.kernels import admissible_counts, hop_distances, position_vectors
+from lagco.latent.kernels import admissible_counts, position_vectors
 from lagco.latent.selection import Selection, Watch
 from lagco.search import PathSet
 
@@ -93,7 +94,8 @@ class PathReader:
             paths = PathSet(edges, nodes, longest)
             # every node at every position: which ones depends on all the ends there could be
             return paths, np.ones((self.positions, nodes))
-        hops = hop_distances(nodes, np.ascontiguousarray(edges))
+        tails, heads = edges[:, np.argsort(edges[0])]
+        hops = hop_distances(np.searchsorted(tails, np.arange(nodes + 1)), heads)
         apart = hops[ends[0], ends[1]]
         limits = np.where(apart < nodes, np.maximum(longest, apart), longest)
         paths = PathSet(edges, nodes, limits, ends[0], ends[1])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from itertools import islice
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from lagco.arrays import Array
 from lagco.core.declaration import Declaration, read_declaration
-from lagco.core.env import ContinuousEnv, draw_valid_action
+from lagco.core.env import ContinuousEnv
 from lagco.core.graph import GraphView
 from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum, Sum
 from lagco.core.spec import Component, Edge, Node, Object, Path, SubGraph
@@ -33,12 +34,15 @@ from lagco.latent.components import (
 )
 from lagco.latent.kernels import standardise
 from lagco.latent.layout import ActionLayout, PathPart
-from lagco.latent.observation import ObservationMap, pooling_codes
+from lagco.latent.observation import ObservationMap, summary_codes
 from lagco.latent.paths import PathReader
 from lagco.latent.scale import MARGIN, ActionScale, Moments
 from lagco.latent.shape import ActionShape
+from lagco.policies import RandomPolicy
+from lagco.rollout import walk
 from lagco.search import Metric, Neighbours
 
+T = TypeVar("T")
 EnvSource: TypeAlias = "ContinuousEnv | Callable[[], ContinuousEnv]"
 
 #: poolings of the action set in the observation, per feature set
@@ -76,6 +80,9 @@ class LatentSpace:
     observation_mean: Array | None = None
     observation_factor: Array | None = None
 
+    def __post_init__(self) -> None:
+        summary_codes(self.summary)  # or an error that names the pooling
+
     @classmethod
     def fit(
         cls,
@@ -96,11 +103,12 @@ class LatentSpace:
             seed: of the random actions.
             reduce: dimension to which whole action vectors are reduced by principal components;
                 None keeps them as they are.
-            summary: poolings of the action set in the observation; by default the four of the
-                environment's feature set.
+            summary: poolings of the action set in the observation, of Mean, Max, Min, Sum and
+                RootSum; by default the four of the environment's feature set.
         """
         if not sources:
             raise UsageError("a latent space needs at least one training environment")
+        summary_codes(summary or ())
         objects, positions = _survey(sources, states, seed)
         space = cls(encoder, _identity(), objects, positions)
         moments: Moments | None = None
@@ -153,6 +161,7 @@ class LatentView:
     def __init__(self, space: LatentSpace, env: ContinuousEnv) -> None:
         self.space = space
         self.env = env
+        self.observation_width = 0
         self._bind()
 
     def _bind(self) -> None:
@@ -191,8 +200,17 @@ class LatentView:
             scale.projection,
         )
         reach = scale.width if fitted else start
-        self.observation_width = self._observe.width + len(space.summary) * reach
-        self._summary = pooling_codes(space.summary)
+        width = self._observe.width + len(space.summary) * reach
+        standard = (space.observation_mean, space.observation_factor)
+        known = {len(array) for array in standard if array is not None}
+        known |= {self.observation_width} if self.observation_width else set()
+        if known - {width}:
+            raise UsageError(
+                f"{type(env).__name__} shows observations of {width} numbers, the latent space was "
+                f"fitted to {max(known - {width})}; was it fitted to other declarations?"
+            )
+        self.observation_width = width
+        self._summary = summary_codes(space.summary)
         self._shape: ActionShape | None = None
         self._actions: ActionSet | None = None
         self._state: State | None = None
@@ -267,10 +285,10 @@ def _readers(
             if path is not None:
                 raise SpecError(f"{owner}: an action has one path at most")
             view = declared.action[component.ends].graph if component.ends else None
-            reader = PathReader(component, space.positions[name], p)
+            reader = PathReader(component, _known(space.positions, name, owner), p)
             path = PathPart(reader, name, component.ends, view or "")
         elif isinstance(component, Object):
-            vectors = space.objects[name]
+            vectors = _known(space.objects, name, owner)
             if component.reference is None:
                 readers[name] = OptionReader(component, vectors)
             else:
@@ -279,6 +297,12 @@ def _readers(
         else:
             raise SpecError(f"{owner}: {type(component).__name__} is not a kind of component")
     return readers, path
+
+
+def _known(fitted: Mapping[str, T], name: str, owner: str) -> T:
+    if name not in fitted:
+        raise UsageError(f"{owner}: the latent space was fitted without it; fit it again")
+    return fitted[name]
 
 
 def _differ(action: Any, other: Any) -> bool:
@@ -303,21 +327,15 @@ def _visit(sources: Sequence[EnvSource], states: int, seed: int) -> Any:
     for number, source in enumerate(sources):
         env = source if isinstance(source, ContinuousEnv) else source()
         rng = np.random.default_rng([seed, number, 5])
-        env.reset(seed=int(rng.integers(2**31)))
         length = getattr(env, "episode_length", 50)
         chances = min(1.0, each / max(1, length))
         yielded = 0
-        for _ in range(20 * each):
+        for _ in islice(walk(env, RandomPolicy(), rng), 20 * each):
             if yielded == 0 or rng.random() < chances:
                 yield env, number
                 yielded += 1
                 if yielded == each:
                     break
-            action = draw_valid_action(env, rng)
-            if action is not None:
-                *_, terminated, truncated, _ = env.step(action)
-            if action is None or terminated or truncated:
-                env.reset(seed=int(rng.integers(2**31)))
 
 
 def _survey(

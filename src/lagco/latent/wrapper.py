@@ -15,6 +15,7 @@ from lagco.embedding.encoder import Encoder
 from lagco.errors import UsageError
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentSpace
+from lagco.rollout import policy_stream
 from lagco.search import Metric, NoValidAction
 
 
@@ -44,7 +45,7 @@ class LatentEnv(gym.Wrapper[Array, Array, Any, Any]):
         self._decoder = decoder
         problem.reset(seed=0)  # many environments have no graph before
         self._view = space.view(problem)
-        self._rng = np.random.default_rng(0)
+        self._rng = policy_stream(0)
         self.action_space = gym.spaces.Box(space.scale.low, space.scale.high, dtype=np.float32)
         self.observation_space = gym.spaces.Box(
             -np.inf, np.inf, (self._view.observation_width,), np.float32
@@ -56,7 +57,7 @@ class LatentEnv(gym.Wrapper[Array, Array, Any, Any]):
         """Begin an episode; see the environment's own ``reset``."""
         _, info = self.env.reset(seed=seed, options=options)
         if seed is not None:
-            self._rng = np.random.default_rng(seed)
+            self._rng = policy_stream(seed)
         self._view.refresh()
         return self._view.observation(), info
 

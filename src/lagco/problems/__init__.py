@@ -29,7 +29,7 @@ def problem_class(problem: str | type[Problem]) -> type[Problem]:
             raise UsageError(f"{problem.__name__} is not a lagco.Problem; derive it from one")
         return problem
     if problem in ENTRIES:
-        loaded = load_object(ENTRIES[problem].entry_point)
+        loaded: object = ENTRIES[problem].load()
     elif ":" in problem:
         loaded = load_object(problem)
     else:

@@ -12,13 +12,13 @@ from typing import Any
 from markupsafe import Markup
 
 from lagco.errors import require_extra
-from lagco.files import write_atomically
 from lagco.report.blocks import Block, Page, Text
 from lagco.report.contents import SECTIONS, Section
 from lagco.report.reading import Study
 from lagco.report.tables import Table
 from lagco.report.templating import HTML
 from lagco.report.writers import to_csv, to_latex
+from lagco.store import write_atomically
 
 
 def build(

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import functools
-import json
 import os
 import socket
 import threading
@@ -25,8 +24,25 @@ from pathlib import Path
 from typing import Any
 
 from lagco.errors import LagcoError
-from lagco.files import readable_json, write_atomically
+from lagco.store import Kind
 
+CLAIM = Kind(
+    format="lagco-claim",
+    version=1,
+    noun="the claim of a task",
+    remedy="remove the file",
+    schema={
+        "required": ["owner", "host", "machine", "pid", "born"],
+        "additionalProperties": False,
+        "properties": {
+            "owner": {"type": "string"},
+            "host": {"type": "string"},
+            "machine": {"type": "string"},
+            "pid": {"type": "integer"},
+            "born": {"type": ["string", "null"]},
+        },
+    },
+)
 #: seconds between two heartbeats, and after how many without one a claim from elsewhere is stale
 HEARTBEAT, STALE = 2.0, 120.0
 
@@ -62,7 +78,7 @@ class Claims:
             if self._held(path) and (over is None or _sign(path) != over):
                 return None
             owner = {"owner": uuid.uuid4().hex, "host": socket.gethostname(), **_process()}
-            write_atomically(path, readable_json(owner))
+            CLAIM.write_file(path, owner)
         return Claim(self, path, owner["owner"])
 
     def remove(self, path: Path, owner: str) -> None:
@@ -185,10 +201,9 @@ def _owner(path: Path) -> str | None:
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        return CLAIM.read_file(path).content
+    except LagcoError:
         return None
-    return content if isinstance(content, dict) else None
 
 
 def _process() -> dict[str, Any]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from lagco.errors import LagcoError
 from lagco.registration import ENTRIES
 from lagco.study.engines import Engine, WorkerLost, engine_of
-from lagco.study.ledger import Ledger
+from lagco.study.ledger import NOTE, Ledger
 from lagco.study.plan import plan_study
 from lagco.study.settings import Settings, settings_class
 from lagco.study.task import Task
@@ -188,13 +188,9 @@ def _count_deaths(
 def last_settings(study: str, out: str | Path) -> Settings:
     """Settings with which a study was last started in a folder."""
     cls, ledger = settings_class(study), Ledger(out)
-    settings = ledger.settings().get(study)
+    settings = ledger.read_settings(study)
     path = ledger.root / "studies" / f"{study}.json"
-    if settings is None:
-        if path.exists():
-            raise LagcoError(f"{path}: damaged; start the study again with its options")
-        raise LagcoError(f"{ledger.root}: no {study} study was started here")
-    foreign = [problem for problem in settings.get("problems", ()) if problem not in ENTRIES]
+    foreign = [problem for problem in settings["problems"] if problem not in ENTRIES]
     if foreign:  # a file must not say what to import
         raise LagcoError(
             f"{path} names the problem {foreign[0]!r}, which is not one of lagco's; give the "
@@ -202,5 +198,5 @@ def last_settings(study: str, out: str | Path) -> Settings:
         )
     try:
         return cls.of(**settings)
-    except (LagcoError, TypeError, ValueError) as error:
-        raise LagcoError(f"{path}: cannot be used ({error})") from error
+    except (LagcoError, TypeError) as error:
+        raise LagcoError(f"{path}: {error}; {NOTE.remedy}") from error

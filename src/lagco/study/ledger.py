@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import platform
 import socket
@@ -17,13 +16,72 @@ from pathlib import Path
 from typing import Any
 
 from lagco.errors import LagcoError
-from lagco.files import canonical_json, readable_json, sha256, write_atomically
 from lagco.instances import DataSet
+from lagco.store import SHA256, Kind, Schema, canonical_json
 from lagco.study.claims import Claims, locked
 from lagco.study.task import Task, file_name, slot
 
-FORMAT, VERSION = "lagco-record", 2
-STUDY_FORMAT, STUDY_VERSION = "lagco-study", 1
+_REMEDY = "remove the file and give the command again to compute it anew"
+_TEXT: Schema = {"type": "string"}
+_OBJECT: Schema = {"type": "object"}
+RECORD = Kind(
+    format="lagco-record",
+    version=2,
+    noun="a record of a study",
+    remedy=_REMEDY,
+    indented=False,
+    schema={
+        "required": ["kind", "name", "key", "revision", "spec", "result", "environment"],
+        "additionalProperties": False,
+        "properties": {
+            "kind": _TEXT,
+            "name": _TEXT,
+            "key": SHA256,
+            "revision": {"type": "integer", "minimum": 1},
+            "spec": _OBJECT,
+            "result": _OBJECT,
+            "environment": _OBJECT,
+        },
+    },
+)
+#: failure of a task the last time
+FAILURE = Kind(
+    format="lagco-failure",
+    version=1,
+    noun="the failure of a task",
+    remedy="remove the file",
+    schema={
+        "required": ["kind", "name", "key", "error", "traceback", "attempts"],
+        "additionalProperties": False,
+        "properties": {
+            "kind": _TEXT,
+            "name": _TEXT,
+            "key": SHA256,
+            "error": _TEXT,
+            "traceback": _TEXT,
+            "attempts": {"type": "integer", "minimum": 0},
+        },
+    },
+)
+#: settings with which a study was last started
+NOTE = Kind(
+    format="lagco-study",
+    version=2,
+    noun="the settings of a study",
+    remedy="give the options with which the study was started",
+    schema={
+        "required": ["study", "settings"],
+        "additionalProperties": False,
+        "properties": {
+            "study": _TEXT,
+            "settings": {
+                "type": "object",
+                "required": ["problems"],
+                "properties": {"problems": {"type": "array", "items": _TEXT}},
+            },
+        },
+    },
+)
 #: folders of what tasks make, by kind
 FOLDERS = {
     "data": "data",
@@ -63,8 +121,6 @@ class Record:
     def content(self) -> dict[str, Any]:
         """Everything but the measurements."""
         return {
-            "format": FORMAT,
-            "version": VERSION,
             "kind": self.kind,
             "name": self.name,
             "key": self.key,
@@ -145,23 +201,29 @@ class Ledger:
 
     def failure(self, task: Task) -> dict[str, Any] | None:
         """Failure of a task the last time, with error and traceback; None if there was none."""
-        return _object(self._path("failures", task.kind, task.file_name))
+        return _read_failure(self._path("failures", task.kind, task.file_name))
 
     def failures(self) -> list[dict[str, Any]]:
         """Failures of tasks that were not done since, by kind and name."""
         paths = sorted((self.root / "failures").glob("*/*.json"))
-        found = [content for path in paths if (content := _object(path)) is not None]
+        found = [content for path in paths if (content := _read_failure(path)) is not None]
         return sorted(found, key=lambda f: (str(f.get("kind")), str(f.get("name"))))
 
     def settings(self) -> dict[str, dict[str, Any]]:
         """Settings with which studies were last started here, by study."""
-        paths = sorted((self.root / "studies").glob("*.json"))
-        found = {path.stem: _object(path) or {} for path in paths}
-        return {
-            name: content["settings"]
-            for name, content in found.items()
-            if content.get("format") == STUDY_FORMAT and isinstance(content.get("settings"), dict)
-        }
+        found: dict[str, dict[str, Any]] = {}
+        for path in sorted((self.root / "studies").glob("*.json")):
+            with contextlib.suppress(LagcoError):
+                found[path.stem] = self.read_settings(path.stem)
+        return found
+
+    def read_settings(self, study: str) -> dict[str, Any]:
+        """Settings with which a study was last started here."""
+        path = self.root / "studies" / f"{study}.json"
+        if not path.exists():
+            raise LagcoError(f"{self.root}: no {study} study was started here")
+        settings: dict[str, Any] = NOTE.read_file(path).content["settings"]
+        return settings
 
     def contents(self) -> dict[str, str]:
         """Key to canonical text of every record, without measurements."""
@@ -188,10 +250,7 @@ class Ledger:
                 environment=environment(),
                 measured={**measured, **_where()},
             )
-            content = record.content()
-            checksum = sha256(canonical_json(content).encode())
-            content |= {"measured": dict(record.measured), "sha256": checksum}
-            write_atomically(path, (json.dumps(content, allow_nan=False) + "\n").encode())
+            RECORD.write_file(path, record.content(), record.measured)
         self._path("failures", task.kind, task.file_name).unlink(missing_ok=True)
         return record
 
@@ -209,14 +268,9 @@ class Ledger:
 
     def write_settings(self, study: str, settings: Mapping[str, Any]) -> None:
         """Note the settings with which a study is started."""
-        content = {
-            "format": STUDY_FORMAT,
-            "version": STUDY_VERSION,
-            "study": study,
-            "lagco": _version("lagco"),
-            "settings": dict(settings),
-        }
-        write_atomically(self.root / "studies" / f"{study}.json", readable_json(content))
+        path = self.root / "studies" / f"{study}.json"
+        content = {"study": study, "settings": dict(settings)}
+        NOTE.write_file(path, content, {"lagco": _version("lagco")})
 
     def write_failure(self, task: Task, error: BaseException | str) -> None:
         """Note that a task failed."""
@@ -229,45 +283,25 @@ class Ledger:
             "key": task.key,
             "error": text,
             "traceback": "".join(trace),
-            "attempts": int(known.get("attempts", 0)) + 1,
-            **_where(),
+            "attempts": known.get("attempts", 0) + 1,
         }
-        path = self._path("failures", task.kind, task.file_name)
-        write_atomically(path, readable_json(content))
+        FAILURE.write_file(self._path("failures", task.kind, task.file_name), content, _where())
 
     def _path(self, part: str, kind: str, name: str) -> Path:
         return self.root / part / kind / f"{name}.json"
 
     def _read(self, path: Path) -> Record:
-        try:
-            content = json.loads(path.read_bytes())
-        except OSError as error:
-            raise LagcoError(f"{path}: cannot be read ({error})") from error
-        except (ValueError, RecursionError) as error:
-            raise LagcoError(f"{path}: damaged, not JSON ({error}); {_REMEDY}") from error
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise LagcoError(f"{path}: not a record of a study (no format {FORMAT!r}); {_REMEDY}")
-        if content.get("version") != VERSION:
-            raise LagcoError(
-                f"{path}: record version {content.get('version')!r}, this lagco reads {VERSION}"
-            )
-        measured, declared = content.pop("measured", None), content.pop("sha256", None)
-        try:
-            if declared != sha256(canonical_json(content).encode()):
-                raise LagcoError(f"{path}: damaged, it does not match its checksum; {_REMEDY}")
-            parts = [content["spec"], content["result"], content["environment"], measured]
-            if not all(isinstance(part, dict) for part in parts):
-                raise ValueError("a part of it is no object")
-            kind, name, key = (str(content[field]) for field in ("kind", "name", "key"))
-            revision = content["revision"]
-            if type(revision) is not int or revision < 1:
-                raise ValueError(f"revision {revision!r}")
-        except (KeyError, ValueError, TypeError) as error:
-            raise LagcoError(f"{path}: not a valid record ({error!r}); {_REMEDY}") from error
-        return Record(kind, name, key, revision, *parts)
+        file = RECORD.read_file(path)
+        return Record(**file.content, measured=file.measured)
 
 
-_REMEDY = "remove the file and give the command again to compute it anew"
+def _read_failure(path: Path) -> dict[str, Any] | None:
+    """Failure that a file describes; None without one that can be read."""
+    try:
+        file = FAILURE.read_file(path)
+    except LagcoError:
+        return None
+    return {**file.content, **file.measured}
 
 
 @cache
@@ -296,15 +330,6 @@ def _cpu() -> str:
 def _where() -> dict[str, Any]:
     finished = datetime.now(UTC).isoformat(timespec="milliseconds")
     return {"host": socket.gethostname(), "cpu": _cpu(), "pid": os.getpid(), "finished": finished}
-
-
-def _object(path: Path) -> dict[str, Any] | None:
-    """JSON object of a file; None if it holds none."""
-    try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-    return content if isinstance(content, dict) else None
 
 
 def rounded(values: Iterable[float | None], digits: int = 6) -> list[float | None]:

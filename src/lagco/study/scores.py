@@ -8,36 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from lagco.evaluation import MEASURES, Evaluation
-from lagco.statistics import bootstrap_interval, interquartile_mean, mean
+from lagco.results.evaluation import Evaluation
+from lagco.results.measures import MEASURES, SELECTIONS, maximised, selected
+from lagco.results.statistics import (
+    bootstrap_interval,
+    interquartile_mean,
+    mean,
+    train_test_gap,
+)
 from lagco.study.ledger import Record, significant
-
-__all__ = [
-    "MEASURES",
-    "SELECTIONS",
-    "Comparison",
-    "compare",
-    "holm",
-    "instance_scores",
-    "middle",
-    "selected",
-    "summary",
-    "transfer",
-    "values_of",
-]
-
-#: of the test episodes of an instance
-SELECTIONS = ("best", "first", "all")
-
-
-def selected(values: Sequence[float | None], selection: str, measure: str) -> list[float]:
-    """Values of one instance: of the ``first`` episode, the ``best`` one, or ``all`` of them."""
-    if selection == "first":
-        values = values[:1]
-    known = [value for value in values if value is not None]
-    if selection == "best" and known:
-        return [min(known) if measure == "gap" else max(known)]
-    return known
 
 
 def summary(evaluation: Evaluation) -> dict[str, Any]:
@@ -47,11 +26,9 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         results = [result for result in evaluation.results if result.seen == seen]
         found[part] = {}
         for measure in MEASURES:
-            values = [[getattr(e, measure) for e in result.episodes] for result in results]
+            rows = [[getattr(e, measure) for e in result.episodes] for result in results]
             found[part][measure] = {
-                selection: significant(
-                    middle([v for row in values for v in selected(row, selection, measure)])[0]
-                )
+                selection: significant(middle(_selected(rows, measure, selection))[0])
                 for selection in SELECTIONS
             }
     for measure in MEASURES:
@@ -65,13 +42,15 @@ def values_of(
     records: Iterable[Record], measure: str, selection: str = "best", *, seen: bool = False
 ) -> list[float]:
     """Values of a measure over the unseen (or seen) instances of runs, all together."""
-    return [
-        value
-        for record in records
-        for instance in record.result["instances"]
-        if instance["seen"] == seen
-        for value in selected(instance[measure], selection, measure)
-    ]
+    instances = (instance for record in records for instance in record.result["instances"])
+    rows = (instance[measure] for instance in instances if instance["seen"] == seen)
+    return _selected(rows, measure, selection)
+
+
+def _selected(rows: Iterable[Sequence[float | None]], measure: str, selection: str) -> list[float]:
+    """Values of a measure from the episodes of instances, all together."""
+    maximise = maximised(measure)
+    return [value for row in rows for value in selected(row, selection, maximise=maximise)]
 
 
 def middle(values: Sequence[float]) -> tuple[float, float, float] | tuple[None, None, None]:
@@ -88,7 +67,7 @@ def transfer(records: Sequence[Record], measure: str) -> float | None:
     Of the best episodes; None where either is missing.
     """
     unseen, seen = (values_of(records, measure, seen=which) for which in (False, True))
-    return interquartile_mean(unseen) - interquartile_mean(seen) if unseen and seen else None
+    return train_test_gap(unseen, seen)
 
 
 def instance_scores(records: Iterable[Record]) -> dict[int, float]:
@@ -97,7 +76,7 @@ def instance_scores(records: Iterable[Record]) -> dict[int, float]:
     for record in records:
         for instance in record.result["instances"]:
             if not instance["seen"]:
-                values = selected(instance["score"], "best", "score")
+                values = selected(instance["score"], "best", maximise=True)
                 found.setdefault(int(instance["index"]), []).extend(values)
     return {index: mean(values) for index, values in sorted(found.items()) if values}
 

@@ -17,7 +17,7 @@ from lagco.errors import UsageError, suggest
 from lagco.policies import POLICIES
 from lagco.problems import problem_class
 from lagco.registration import ENTRIES
-from lagco.study.scores import MEASURES
+from lagco.results.measures import MEASURES
 
 #: seeds of the five runs of a strategy, as in the paper
 TRAINING_SEEDS = (42, 100, 123, 200, 300)

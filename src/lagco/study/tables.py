@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from lagco.agents.config import STRATEGIES
-from lagco.statistics import power_law, probability_of_improvement, summarise
+from lagco.results.statistics import power_law, probability_of_improvement, summarise
 from lagco.study.ledger import Ledger, Record
 from lagco.study.paper import PAPER_STEPS, PAPER_TRAINING, paper_score, paper_tables
 from lagco.study.scores import transfer, values_of
@@ -40,7 +40,7 @@ def generalization_table(
 ) -> list[dict[str, Any]]:
     """One row per setting, problem, method and strategy, and one per problem and plain policy.
 
-    ``MEASURE/SELECTION`` holds the :class:`lagco.statistics.Summary` over the unseen instances of
+    ``MEASURE/SELECTION`` holds the ``lagco.results.statistics.Summary`` over unseen instances of
     all runs together, as plain values, or None. ``delta`` is the train-test gap per measure: the
     interquartile mean over unseen instances minus that over seen ones, of the best episodes.
     ``refused`` counts instances that a padded agent did not take. ``paper`` is what the paper

@@ -10,7 +10,7 @@ from typing import Any
 
 from lagco.agents.config import train_config
 from lagco.errors import LagcoError
-from lagco.files import canonical_json, sha256
+from lagco.store import canonical_json, sha256
 
 #: parts of a specification that change when code or data change, though the same thing is wanted
 _CIRCUMSTANCES = (

@@ -23,6 +23,7 @@ LOCAL_EVADE = "linux-audit-log-writable"  # local, user: defence evasion
 TAKE_DATA = "backup-restore-anywhere"  # remote, user: collection, exfiltration
 PERSIST = "ftp-anonymous-write"  # remote, none: collection, persistence
 STOP = "web-slow-request-exhaustion"  # remote, none: denial of service
+ADMIN_ENTRY = "smb-administrative-share"  # remote, admin: lateral movement
 ADMIN_ONLY = "cms-theme-editor"  # remote, admin: defence evasion, persistence
 
 

@@ -183,6 +183,7 @@ def test_the_script_writes_what_the_loader_reads(tmp_path):
         ("TAKE_DATA", "remote", "user", "collection exfiltration"),
         ("PERSIST", "remote", "none", "collection persistence"),
         ("STOP", "remote", "none", "denial-of-service"),
+        ("ADMIN_ENTRY", "remote", "admin", "lateral-movement"),
         ("ADMIN_ONLY", "remote", "admin", "defence-evasion persistence"),
     ],
 )

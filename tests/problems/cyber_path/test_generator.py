@@ -5,14 +5,23 @@ import math
 import numpy as np
 import pytest
 
-from lagco.errors import InstanceError
+from lagco.errors import InstanceError, UsageError
+from lagco.evaluation import evaluate
 from lagco.generation import generate_instance
 from lagco.instances import read_instance
 from lagco.instances.native import write_instance
 from lagco.problems.cyber_path import CyberPath
 from lagco.problems.cyber_path.generator import draw_vulnerabilities
 from lagco.problems.cyber_path.network import read_network
-from lagco.problems.cyber_path.outcomes import DENIAL
+from lagco.problems.cyber_path.outcomes import (
+    ADMIN,
+    DENIAL,
+    ESCALATION,
+    LOCAL_BIT,
+    OWNING,
+    PRIVILEGE_BIT,
+)
+from lagco.problems.cyber_path.profiles import PROFILES, guarded_slots, open_slots
 from lagco.problems.cyber_path.reachability import reachable_sizes
 from tests.problems.cyber_path.networks import (
     ADMIN_ONLY,
@@ -27,9 +36,10 @@ from tests.problems.cyber_path.networks import (
 )
 
 
-def test_ranges_are_those_of_the_paper():
+@pytest.mark.parametrize("profile", PROFILES)
+def test_ranges_are_those_of_the_paper(profile):
     for index in range(25):
-        instance = CyberPath.generate(seed=3, index=index)
+        instance = CyberPath.generate(seed=3, index=index, profile=profile)
         assert 10 <= instance.size <= 20
         assert instance.array("vulns").shape == (instance.size, 5)
         for name, low, high in (
@@ -44,10 +54,11 @@ def test_ranges_are_those_of_the_paper():
         assert instance.params["fully_connected"] is True
 
 
+@pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("size", [2, 5, 10, 20, 40, 100])
-def test_nine_tenths_of_the_hosts_can_be_owned_from_every_start(size):
+def test_nine_tenths_of_the_hosts_can_be_owned_from_every_start(size, profile):
     for index in range(3):
-        net = read_network(CyberPath.generate(size, seed=11, index=index))
+        net = read_network(CyberPath.generate(size, seed=11, index=index, profile=profile))
         enough = math.ceil(0.9 * size)
         unlucky, lucky = (reachable_sizes(net, lucky=luck) for luck in (False, True))
         assert unlucky.min() >= enough
@@ -79,11 +90,60 @@ def test_a_patient_agent_owns_what_the_closure_says():
 
 def test_vulnerabilities_are_shared_as_often_as_asked():
     rng = np.random.default_rng(0)
-    apart = draw_vulnerabilities(rng, 20, 5, 0.0)
-    assert len(np.unique(apart)) == 100
-    shared = 1 - len(np.unique(draw_vulnerabilities(rng, 20, 5, 0.5))) / 100
+
+    def draw(n, overlap):
+        return draw_vulnerabilities(rng, open_slots(rng, n, 5), overlap)
+
+    assert len(np.unique(draw(20, 0.0))) == 100
+    shared = 1 - len(np.unique(draw(20, 0.5))) / 100
     assert 0.25 < shared < 0.6
-    assert all(len(set(row)) == 5 for row in draw_vulnerabilities(rng, 60, 5, 0.1).tolist())
+    assert all(len(set(row)) == 5 for row in draw(60, 0.1).tolist())
+
+
+def test_guarded_hosts_share_no_more_than_asked_in_the_papers_range():
+    rng = np.random.default_rng(0)
+    vulns = draw_vulnerabilities(rng, guarded_slots(rng, 20, 5), 0.0)
+    assert len(np.unique(vulns)) >= 95
+
+
+def test_guarded_hosts_have_one_way_in_and_half_of_them_only_for_administrators():
+    instance = CyberPath.generate(20, seed=1)
+    codes = read_network(instance).codes
+    ways = (codes & OWNING != 0) & (codes >> LOCAL_BIT & 1 == 0)
+    assert (ways.sum(axis=1) == 1).all()
+    assert (codes[ways] >> PRIVILEGE_BIT == ADMIN).sum() == 10
+    assert not (codes[ways] & ESCALATION).any()
+    assert 0.05 <= instance.params["vigilance"] <= 0.08
+    places = ways.argmax(axis=1)
+    assert len(np.unique(places)) == 5  # the position gives nothing away
+
+
+def test_open_networks_are_what_they_always_were():
+    """Pinned before there was another profile."""
+    for seed, index, size, checksum in (
+        (42, 0, None, "cdaed139bdc244bd5ae1a14abcc10fe5ea0b7417e94108346c55d0df9ff4f82f"),
+        (7, 1, None, "30ad6bf73fca09a0d6db66cdd16a25824314599626a647cf88f1df857f3ccdc5"),
+        (3, 2, 60, "a791db1fc9cb3f7c032471a0578700e64e4e67859bac4cd0703a18203f30a91b"),
+    ):
+        assert CyberPath.generate(size, seed, index, profile="open").checksum == checksum
+
+
+def test_an_unknown_profile_is_named():
+    with pytest.raises(UsageError, match="unknown profile 'opne'.*'open'"):
+        CyberPath.generate(10, profile="opne")
+
+
+def test_random_owns_few_hosts_and_greedy_a_good_part():
+    """The benchmark tells policies apart (docs/results/applied.md has the figures)."""
+    instances = [
+        generate_instance(CyberPath, seed=1000, index=k, references="sweeps") for k in range(12)
+    ]
+    scores = {
+        policy: evaluate(policy, instances).summary()["score/best"].mean
+        for policy in ("random", "greedy")
+    }
+    assert scores["random"] <= 0.45
+    assert 0.6 <= scores["greedy"] <= 0.85
 
 
 def test_too_small_is_refused():

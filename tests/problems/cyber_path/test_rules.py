@@ -6,6 +6,7 @@ import pytest
 from lagco.errors import InstanceError, UsageError
 from lagco.problems.cyber_path import CyberPath
 from tests.problems.cyber_path.networks import (
+    ADMIN_ENTRY,
     ADMIN_ONLY,
     ESCALATE,
     EVADE,
@@ -227,6 +228,89 @@ def test_nothing_is_detected_on_an_evaded_host():
     assert not any(i["detected"] for i in info)
 
 
+def test_traces_raise_the_risk_and_evasion_removes_them():
+    instance = network([[SCAN, LOCAL_EVADE], [SCAN], [OWN]], vigilance=0.05)
+    env = begun(instance)
+    for traces in range(3):
+        assert node(env, 0, "risk") == pytest.approx(0.05 * traces)
+        succeed(env, 0, 1, SCAN)
+    before = node(env, 2, "risk")
+    assert before == pytest.approx(0.15)
+    value = env.preview(attack_action(env, 0, 2, OWN)[None])[0]
+    assert value == pytest.approx(0.85 * 20 - 0.15)
+    action = attack_action(env, 0, 0, LOCAL_EVADE)
+    assert node(env, 0, "ahead")[action[2], -1] == pytest.approx(0.15)
+    succeed(env, 0, 0, LOCAL_EVADE)
+    assert node(env, 2, "risk") == 0.0
+    succeed(env, 0, 1, SCAN)
+    assert node(env, 1, "risk") == pytest.approx(0.05)
+    assert node(env, 0, "risk") == 0.0  # evaded
+    succeed(env, 0, 0, SCAN)  # leaves no trace there
+    assert node(env, 1, "risk") == pytest.approx(0.05)
+    succeed(env, 0, 0, LOCAL_EVADE)  # again, though it pays no more
+    assert node(env, 1, "risk") == 0.0
+
+
+def succeed(env, source, target, vulnerability):
+    """Carry out an attack with a seed under which it is not detected."""
+    env.np_random = np.random.default_rng(LUCKY)
+    assert not attack(env, source, target, vulnerability)["detected"]
+
+
+#: the first number that this seed draws is above 0.6
+LUCKY = 0
+
+
+def test_a_detected_attempt_leaves_a_trace_and_its_risk_is_shown_at_once():
+    env = begun(network([[SCAN], [OWN]], p_detection=1.0, vigilance=0.1))
+    assert node(env, 1, "risk") == 1.0
+    env = begun(network([[SCAN], [OWN]], p_detection=0.5, vigilance=0.1))
+    env.np_random = np.random.default_rng(2)  # draws 0.26
+    assert attack(env, 0, 1, OWN)["detected"]
+    assert node(env, 1, "risk") == pytest.approx(0.6)
+
+
+def test_traces_never_make_success_impossible():
+    env = begun(network([[SCAN], [OWN]], p_detection=0.2, vigilance=1.0))
+    env.step([0, 0, 0])
+    env.step([0, 0, 0])
+    assert node(env, 1, "risk") == pytest.approx(0.9)
+
+
+def test_without_vigilance_traces_do_not_matter():
+    env = begun(network([[SCAN], [OWN]], p_detection=0.2))
+    for _ in range(4):
+        env.step([0, 0, 0])
+    assert node(env, 1, "risk") == pytest.approx(0.2)
+
+
+# -- what attacks open
+
+
+def test_hosts_are_locked_until_an_administrator_is_held():
+    env = begun(network([[ESCALATE, EXPLORE], [ADMIN_ENTRY], [OWN], [ADMIN_ENTRY]]))
+    assert [node(env, host, "locked") for host in range(4)] == [0, 1, 0, 1]
+    place = attack_action(env, 0, 0, ESCALATE)[2]
+    assert node(env, 0, "ahead")[place, -2] == pytest.approx(np.log(3))
+    attack(env, 0, 0, ESCALATE)
+    assert [node(env, host, "locked") for host in range(4)] == [0, 0, 0, 0]
+    assert node(env, 0, "ahead")[place, -2] == 0.0
+
+
+def test_discovery_says_how_many_hosts_it_would_show():
+    env = begun(network([[EXPLORE], [OWN], [OWN]], p_feature_visible=0.0))
+    assert node(env, 0, "ahead")[0, -3] == pytest.approx(np.log(3))
+    attack(env, 0, 0, EXPLORE)
+    assert node(env, 0, "ahead")[0, -3] == 0.0
+
+
+def test_reconnaissance_says_how_many_hosts_it_may_find():
+    env = begun(network([[SCAN], *[[OWN]] * 9], p_recon=0.5), seed=1)
+    seen = env.details()["visible"]
+    assert 1 < seen < 10
+    assert node(env, 0, "ahead")[0, -4] == pytest.approx(np.log1p(0.5 * (seen - 1)))
+
+
 def test_detection_happens_as_often_as_the_instance_says():
     env = CyberPath(network([[OWN, SCAN]] + [[SCAN]] * 400, p_detection=0.3, p_recon=0.0))
     env.reset(seed=1)
@@ -316,6 +400,7 @@ def test_starts():
     [
         ({"p_recon": 1.5}, "p_recon is 1.5"),
         ({"p_detection": None}, "p_detection is None"),
+        ({"vigilance": -0.1}, "vigilance is -0.1"),
         ({"goal": "disruption"}, "only 'control'"),
         ({"fully_connected": False}, "only True"),
     ],
@@ -340,7 +425,7 @@ def test_wrong_hosts_are_named():
         CyberPath(rebuilt(vulns=np.array([[SCAN], [STOP]])))
     with pytest.raises(InstanceError, match="twice"):
         CyberPath(rebuilt(vulns=np.array([[SCAN, SCAN], [OWN, ""]])))
-    with pytest.raises(InstanceError, match="data must be 0 or 1"):
+    with pytest.raises(InstanceError, match="data holds 7, the largest allowed is 1"):
         CyberPath(rebuilt(data=np.array([0, 7])))
     with pytest.raises(InstanceError, match="data has shape"):
         CyberPath(rebuilt(data=np.array([0])))

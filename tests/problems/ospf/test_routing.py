@@ -126,7 +126,7 @@ def test_generated_trees_span_and_links_are_counted():
         ({"demands": np.array([[0, 1], [0, 2]])}, "to itself"),
         ({"demands": np.array([[0, 1], [3, 2]])}, "no links lead from 0 to 3"),
         ({"capacities": np.array([1.0, 0.0, 1.0])}, "must be positive"),
-        ({"edges": np.array([[0, 1, 2], [1, 2, 9]])}, "names node 9"),
+        ({"edges": np.array([[0, 1, 2], [1, 2, 9]])}, "edges holds 9"),
     ],
 )
 def test_unsound_networks_are_refused(change, message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 
 import networkx as nx
@@ -137,18 +138,44 @@ def test_invalid_actions_of_all_kinds_are_refused(instance):
     assert not env.is_valid_action([good[0], *env.solution()[good[0]]])
 
 
-def test_sampled_actions_are_uniform_over_demands_and_their_paths():
+@pytest.mark.parametrize("tries", [0, 1, 1000])
+def test_sampled_actions_are_uniform_over_all_valid_ones(tries):
+    """By walking all valid paths, by drawing walks, and by both."""
     env = Traffic(episodes.with_sweeps(Traffic, 8, seed=2, sweeps=5))
     env.reset(seed=0)
+    walks, totals, _ = env._walks
+    env.__dict__["_walks"] = walks, totals, tries
     valid = stripped(env.valid_actions(), 8)
+    # uniform over demands first would be another distribution
+    per_demand = np.bincount([d for d, *_ in valid])
+    assert per_demand.max() > 2 * per_demand[per_demand > 0].min()
+    assert len(valid) < env.num_actions
     rng = np.random.default_rng(0)
-    count = 8000
-    drawn = stripped([env.sample_valid_action(rng) for _ in range(count)], 8)
-    assert set(drawn) <= set(valid)
-    demands = [d for d, *_ in valid]
-    for action in valid:
-        expected = count / len(set(demands)) / demands.count(action[0])
-        assert abs(drawn.count(action) - expected) < 6 * np.sqrt(expected)
+    expected = 200
+    drawn = Counter(
+        stripped([env.sample_valid_action(rng) for _ in range(expected * len(valid))], 8)
+    )
+    assert set(drawn) == set(valid)
+    distances = np.array([drawn[action] - expected for action in valid]) / np.sqrt(expected)
+    freedom = len(valid) - 1
+    # of the statistic's distribution under uniformity, six standard deviations each way
+    assert abs((distances**2).sum() - freedom) < 6 * np.sqrt(2 * freedom)
+    assert np.abs(distances).max() < 6
+
+
+@pytest.mark.parametrize("size", [10, 16])
+def test_walks_are_counted_right(size):
+    env = Traffic(Traffic.generate(size))
+    adjacency = nx.to_numpy_array(graph_of(env.instance))
+    walks, totals, _ = env._walks
+    weights = []
+    for source, target, limit in zip(*env._ends, strict=True):
+        onward = adjacency.copy()
+        onward[target] = 0.0  # a walk ends where it enters the target
+        powers = [np.linalg.matrix_power(onward, hops) for hops in range(1, limit + 1)]
+        weights.append(sum(power[source, target] for power in powers))
+        assert walks[limit, target, source] == weights[-1]
+    assert totals == pytest.approx(np.cumsum(weights))
 
 
 def test_no_valid_action_where_there_is_one_path_only():

@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lagco.instances.formats.format import Format, spelled
-from lagco.instances.formats.source import Source, clean, shown
+from lagco.instances.formats.source import Source, clean
 from lagco.instances.formats.table import header, rows, separator, written
 from lagco.instances.formats.topology import Topology, node_names
 from lagco.instances.instance import Instance
+from lagco.store import shown
 
 _SOURCE = ("source", "src", "from", "origin")
 _TARGET = ("target", "dst", "to", "destination", "sink")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from lagco.instances.formats.format import Format, spelled
 from lagco.instances.formats.graphs import Graph, unweighted_pairs, weighted_pairs
-from lagco.instances.formats.source import Lines, Source, shown
+from lagco.instances.formats.source import Lines, Source
 from lagco.instances.instance import Instance
+from lagco.store import shown
 
 DIMACS_KINDS = ("edge", "edges", "col", "graph", "max-clique")
 PACE_KINDS = ("td", "tw", "vc", "ds", "is", "cep", "tww")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from lagco.errors import InstanceError
-from lagco.instances.formats.schema import Mismatch, Path, check, load_schema, spelled_path
-from lagco.instances.formats.source import Source, shown
+from lagco.instances.formats.source import Source
+from lagco.store import Mismatch, Place, Schema, check, parse_json, shown, spelled_path
 
 VERSION = 1
 _HEAD = 10_000
-_DIGITS = 400
 
 
 class Document:
@@ -35,13 +36,12 @@ class Document:
         self.source = source
         self.content = content
         self._lines = lines
-        rules = load_schema(schema)
         try:
-            check(content, rules, rules)
+            check(content, load_schema(schema))
         except Mismatch as mismatch:
             raise self.error(mismatch.path, mismatch.reason) from None
 
-    def error(self, path: Path, reason: str) -> InstanceError:
+    def error(self, path: Place, reason: str) -> InstanceError:
         """The error about what stands at `path`."""
         if self._lines is None or len(path) < 2:
             return self.source.error(f"{spelled_path(path)}: {reason}")
@@ -61,50 +61,33 @@ class Document:
             found[name] = position
         return found
 
-    def look_up(self, index: dict[str, int], name: str, path: Path) -> int:
+    def look_up(self, index: dict[str, int], name: str, path: Place) -> int:
         """Position of the entry of that name."""
         if name not in index:
             raise self.error(path, f"there is no {shown(name)}")
         return index[name]
 
 
-def parse_json(source: Source) -> Any:
+@cache
+def load_schema(name: str) -> Schema:
+    """The schema of that name."""
+    file = resources.files("lagco.instances.formats") / "schemas" / f"{name}.schema.json"
+    schema: Schema = json.loads(file.read_text(encoding="utf-8"))
+    return schema
+
+
+def json_value(source: Source) -> Any:
     """The value of a JSON file; no constant but true, false and null, no key twice."""
     source.refuse_large("JSON")
     try:
-        return json.loads(
-            source.text, parse_constant=_refuse, parse_int=_whole, object_pairs_hook=_unique
-        )
+        return parse_json(source.text)
     except json.JSONDecodeError as error:
         raise source.error(f"damaged JSON: {error.msg}", error.lineno) from error
-    except ValueError as error:  # what the functions below refuse
+    except ValueError as error:
         raise source.error(f"damaged JSON: {error}") from error
-    except RecursionError:
-        raise source.error("JSON nested too deep") from None
 
 
 def declares(source: Source, name: str) -> bool:
     """Whether a JSON object says that it is of the format `name`, damaged or not."""
     head = source.text[:_HEAD].lstrip()
     return head.startswith("{") and re.search(rf'"format"\s*:\s*"{name}"', head) is not None
-
-
-def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number")
-
-
-def _whole(digits: str) -> int:
-    if len(digits) > _DIGITS:
-        raise ValueError(f"{shown(digits)} has {len(digits)} digits")
-    return int(digits)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        for name, _ in pairs:
-            if name in seen:
-                raise ValueError(f"the key {shown(name)} stands there twice")
-            seen.add(name)
-    return found

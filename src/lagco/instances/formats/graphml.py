@@ -13,9 +13,10 @@ from html import escape
 from lagco.errors import InstanceError
 from lagco.instances.formats.format import Format, counted, spelled
 from lagco.instances.formats.markup import Element, attribute, parse, root_tag
-from lagco.instances.formats.source import MAX_NAME, Source, clean, shown
+from lagco.instances.formats.source import MAX_NAME, Source, clean
 from lagco.instances.formats.topology import PROBLEMS, Topology, node_names
 from lagco.instances.instance import Instance
+from lagco.store import shown
 
 UNITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 #: what is written: attribute, its type, and whether of nodes or edges

@@ -6,8 +6,9 @@ from itertools import islice
 
 from lagco.instances.formats.format import Format, spelled
 from lagco.instances.formats.graphs import Graph, weighted_pairs
-from lagco.instances.formats.source import Source, shown
+from lagco.instances.formats.source import Source
 from lagco.instances.instance import Instance
+from lagco.store import shown
 
 
 def matches(source: Source) -> bool:

@@ -13,11 +13,11 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.errors import suggest
-from lagco.files import readable_json
-from lagco.instances.formats.document import VERSION, Document, declares, parse_json
+from lagco.instances.formats.document import VERSION, Document, declares, json_value
 from lagco.instances.formats.format import Format, origin
 from lagco.instances.formats.source import Source, clean
 from lagco.instances.instance import Instance
+from lagco.store import readable_json
 
 if TYPE_CHECKING:
     from lagco.problems.cyber_path.catalogue import Catalogue
@@ -60,6 +60,8 @@ class Hosts:
         data = np.array([host.get("data", False) for host in hosts], dtype=np.int8)
         chances = CHANCES | {"data_present": float(data.mean())} | content.get("chances", {})
         params: dict[str, Any] = {f"p_{name}": float(value) for name, value in chances.items()}
+        if "vigilance" in content:
+            params["vigilance"] = float(content["vigilance"])
         if "start" in content:
             params["start"] = document.look_up(index, content["start"], ("start",))
         return Instance(
@@ -104,7 +106,7 @@ def matches(source: Source) -> bool:
 
 def read(source: Source) -> Hosts:
     """The hosts of a file."""
-    return Hosts(Document(source, parse_json(source), "hosts"))
+    return Hosts(Document(source, json_value(source), "hosts"))
 
 
 def write(instance: Instance) -> str:
@@ -113,6 +115,8 @@ def write(instance: Instance) -> str:
     names = host_names(instance)
     if "start" in instance.params:
         content["start"] = names[int(instance.params["start"])]
+    if "vigilance" in instance.params:
+        content["vigilance"] = float(instance.params["vigilance"])
     content["chances"] = {
         name: float(instance.params[f"p_{name}"]) for name in (*CHANCES, "data_present")
     }

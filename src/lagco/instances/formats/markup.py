@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
-from lagco.instances.formats.source import Source, has_surrogate, shown
+from lagco.instances.formats.source import Source, has_surrogate
+from lagco.store import shown
 
 MAX_ELEMENTS = 1_000_000
 MAX_DEPTH = 64

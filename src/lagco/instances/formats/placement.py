@@ -14,12 +14,12 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.errors import suggest
-from lagco.files import readable_json
-from lagco.instances.formats.document import VERSION, Document, declares, parse_json
+from lagco.instances.formats.document import VERSION, Document, declares, json_value
 from lagco.instances.formats.format import Format, origin, spelled
-from lagco.instances.formats.source import Source, clean, shown
+from lagco.instances.formats.source import Source, clean
 from lagco.instances.formats.table import header, rows, written
 from lagco.instances.instance import Instance
+from lagco.store import readable_json, shown
 
 NAME = "lagco-placement"
 RESOURCES = ("pe", "mips", "memory", "storage")
@@ -181,7 +181,7 @@ def matches_json(source: Source) -> bool:
 
 def read_json(source: Source) -> Machines:
     """The machines of a JSON file."""
-    return Machines(Document(source, parse_json(source), "placement"), "placement-json")
+    return Machines(Document(source, json_value(source), "placement"), "placement-json")
 
 
 def matches_csv(source: Source) -> bool:

@@ -8,7 +8,6 @@ from typing import Any
 
 from lagco.arrays import Array
 from lagco.errors import InstanceError, UnknownName, suggest
-from lagco.files import write_atomically
 from lagco.instances.formats import (
     demands as demand_table,
 )
@@ -21,7 +20,7 @@ from lagco.instances.formats import (
     sndlib,
     tsplib,
 )
-from lagco.instances.formats.document import parse_json
+from lagco.instances.formats.document import json_value
 from lagco.instances.formats.format import Format
 from lagco.instances.formats.markup import parse
 from lagco.instances.formats.solutions import SOLUTIONS, form_of, solution_text
@@ -31,6 +30,7 @@ from lagco.instances.instance import Instance
 from lagco.instances.native import SUFFIX, write_instance
 from lagco.instances.native import read_instance as read_native
 from lagco.registry import Registry
+from lagco.store import write_atomically
 
 NATIVE = "lagco"
 _OWN = {
@@ -169,7 +169,7 @@ def _format_of(source: Source) -> Format:
     kind = ""
     begin = source.text.lstrip()[:1]
     if begin == "{":
-        parse_json(source)  # if it is damaged, that is the reason
+        json_value(source)  # if it is damaged, that is the reason
         kind = f"JSON whose 'format' is neither {placement.NAME!r} nor {hosts.NAME!r}, "
     elif begin == "<":
         kind = f"XML about <{clean(parse(source).tag)}>, "

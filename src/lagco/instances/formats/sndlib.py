@@ -15,9 +15,10 @@ import numpy as np
 
 from lagco.instances.formats.format import Format, spelled
 from lagco.instances.formats.markup import Element, attribute, parse, root_tag, text_of
-from lagco.instances.formats.source import Source, shown
+from lagco.instances.formats.source import Source
 from lagco.instances.formats.topology import PROBLEMS, Topology, node_words
 from lagco.instances.instance import Instance
+from lagco.store import shown
 
 SIGNATURE = "?SNDlib native format"
 _SECTIONS = ("NODES", "LINKS", "DEMANDS")

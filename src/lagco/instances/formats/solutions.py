@@ -18,11 +18,12 @@ from lagco.errors import InstanceError
 from lagco.instances.formats.format import Format
 from lagco.instances.formats.hosts import catalogue, host_names
 from lagco.instances.formats.placement import machine_names
-from lagco.instances.formats.source import Source, shown
+from lagco.instances.formats.source import Source
 from lagco.instances.formats.table import header, rows, written
 from lagco.instances.formats.topology import node_names
 from lagco.instances.formats.tsplib import read_tour, write_tour
 from lagco.instances.instance import Instance
+from lagco.store import shown
 
 #: OSPF's metric of a link has 16 bits
 MAX_WEIGHT = 65_535

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from lagco.errors import InstanceError
+from lagco.store import shown
 
 #: largest file that is read, packed or unpacked
 MAX_BYTES = 256 << 20
@@ -26,7 +27,6 @@ MAX_NAME = 200
 SPARE_NODES = 1000
 
 _MAX_MEMBERS = 64
-_SHOWN = 40
 _DIGITS = 16
 _INTEGER = re.compile(r"[+-]?[0-9]{1,16}")
 _REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
@@ -197,14 +197,6 @@ class Lines(Iterator[tuple[int, str]]):
             if line:
                 return self._number, line
         raise StopIteration
-
-
-def shown(token: object) -> str:
-    """A value as messages show it: quoted, shortened, all of it printable."""
-    text = token if isinstance(token, str) else repr(token)
-    text = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-    quoted = repr(text) if isinstance(token, str) else text
-    return quoted.encode("utf-8", "backslashreplace").decode()
 
 
 def clean(text: str, most: int = MAX_NAME) -> str:

@@ -20,8 +20,9 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.instances.formats.format import counted, origin
-from lagco.instances.formats.source import Source, shown
+from lagco.instances.formats.source import Source
 from lagco.instances.instance import Instance
+from lagco.store import shown
 
 PROBLEMS = ("ospf", "traffic")
 #: smallest capacity and volume, so that no ratio of two of them leaves the range of numbers

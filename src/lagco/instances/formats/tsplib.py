@@ -17,8 +17,9 @@ from lagco.arrays import Array
 from lagco.errors import InstanceError, suggest
 from lagco.instances.formats.format import Format, origin, spelled
 from lagco.instances.formats.scaling import scaled_coordinates
-from lagco.instances.formats.source import Lines, Source, clean, shown
+from lagco.instances.formats.source import Lines, Source, clean
 from lagco.instances.instance import Instance
+from lagco.store import shown
 
 #: TSPLIB's name and ours
 METRICS = {"EUC_2D": "euc_2d", "CEIL_2D": "ceil_2d", "ATT": "att", "GEO": "geo"}

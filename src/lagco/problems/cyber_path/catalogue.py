@@ -17,8 +17,8 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.errors import InstanceError, suggest
-from lagco.files import canonical_json, sha256
 from lagco.problems.cyber_path.outcomes import ACCESS, OUTCOMES, PRIVILEGES, vulnerability_code
+from lagco.store import canonical_json, sha256
 
 FORMAT = 1
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

@@ -48,6 +48,8 @@ _NODES: dict[str, dict[str, Attribute]] = {
         "requirements": _REQUIREMENTS,
         "local": _SHARE,
         "gain": Attribute(),
+        "risk": _SHARE,
+        "locked": _BINARY,
     },
     "paper": {
         "shown": _SHOWN,
@@ -101,7 +103,9 @@ def action_type(features: str) -> dict[str, Component]:
     return {
         "source": Node(graph=VIEW, spec={"owned": True, "stopped": False}),
         "target": Node(
-            graph=VIEW, spec={"stopped": False}, attributes=["owned", "gain"] if full else ()
+            graph=VIEW,
+            spec={"stopped": False},
+            attributes=["owned", "gain", "risk", "locked"] if full else (),
         ),
         "vuln": Object(
             reference="target",

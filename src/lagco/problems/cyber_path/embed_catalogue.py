@@ -14,9 +14,9 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.errors import UsageError
-from lagco.files import write_atomically
 from lagco.problems.cyber_path.catalogue import load_catalogue
 from lagco.problems.cyber_path.vectors import FILE, REDUCED_WIDTH, TEXT_WIDTH
+from lagco.store import write_atomically
 
 
 def embed_catalogue(embed: Callable[[list[str]], Array], model: str, path: Path) -> None:

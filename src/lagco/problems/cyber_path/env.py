@@ -11,9 +11,9 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.core.problem import Problem, named_start, reference_value
-from lagco.core.spec import Attribute
+from lagco.core.spec import Attribute, Function
 from lagco.errors import UsageError
-from lagco.instances import Instance, References
+from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.cyber_path.attack_graph import AttackGraph
 from lagco.problems.cyber_path.declarations import (
     VIEW,
@@ -25,7 +25,7 @@ from lagco.problems.cyber_path.declarations import (
 )
 from lagco.problems.cyber_path.generator import draw_network
 from lagco.problems.cyber_path.kernels import are_valid, list_valid, promises, survey, valid_mask
-from lagco.problems.cyber_path.knowledge import Knowledge
+from lagco.problems.cyber_path.knowledge import SURVEYED, Knowledge
 from lagco.problems.cyber_path.network import DATA, FLAGS, GROUPS, read_network
 from lagco.problems.cyber_path.outcomes import (
     ADMIN,
@@ -37,6 +37,7 @@ from lagco.problems.cyber_path.outcomes import (
     EVASION,
     EXFILTRATION,
     LOCAL_BIT,
+    MOST_RISK,
     ONCE,
     OWNED_POINTS,
     OWNING,
@@ -56,7 +57,7 @@ class CyberPath(Problem):
 
     Instance: ``services`` (n, S) and ``vulns`` (n, V), ids of the catalogue padded with ``""``;
     ``data`` (n,) 0 or 1; the chances ``p_recon``, ``p_feature_visible``, ``p_detection`` and
-    ``p_data_present`` in ``params``.
+    ``p_data_present`` in ``params``, and ``vigilance`` (0 where it is left out).
     Start: one host is owned with user privilege (drawn at random; ``current``: ``params["start"]``
     where there is one; or a host given as a number), every other host is visible with chance
     p_recon. When a host becomes visible, each of its feature groups (services, vulnerabilities,
@@ -72,8 +73,10 @@ class CyberPath(Problem):
     with an executed attack, a loop for a local one; ``vulnerability`` (E, w) is the mean vector of
     those used. Nodes: ``service_text``, ``vulnerability_text`` (k, w), mean vectors of what is
     shown (w = 32 principal components in `full`, 384 in `paper`), and attributes of the
-    observation; ``vulns`` lists the known vulnerabilities, ``ahead`` (k, V, 11) is for each of
-    these its expected reward over that of owning a host, and which of its outcomes would be new.
+    observation; ``vulns`` lists the known vulnerabilities, ``ahead`` (k, V, 15) is for each of
+    these its expected reward over that of owning a host, which of its outcomes would be new, and
+    what it opens: hosts that it may find, hosts whose vulnerabilities it shows, hosts that admin
+    privilege gained by it unlocks (log1p each), and by how much it lowers the risk.
     What is not shown is 0, the list empty.
     Action: ``MultiDiscrete([n, n, V])`` = (source, target, position in the target's list): the
     source is owned, the target visible, neither is stopped, the vulnerability is known, local ones
@@ -83,9 +86,15 @@ class CyberPath(Problem):
     outcomes that took effect (``evaded``, ``exfiltrated``, ``persistent``, ``stopped``; `full` also
     ``scouted``, ``explored``, ``collected``), ``num_services``, ``num_vulns`` (log1p in `full`),
     and over the known vulnerabilities ``outcomes`` (n, 10) and ``requirements`` (n, 3) as shares;
-    `full` also ``local`` and ``gain`` (n,), the best expected reward of a valid attack on the host
-    over that of owning one.
-    An attempt is detected, and fails, with chance p_detection unless the target is evaded.
+    `full` also ``local``, ``gain`` (n,), the best expected reward of a valid attack on the host
+    over that of owning one, ``risk`` (n,), the chance that an attempt on it is detected, and
+    ``locked`` (n,), whether all known ways into it need more privilege than is held. Agents observe
+    in `full` also a ``situation`` (6,): risk; hosts that reconnaissance may find, hosts whose
+    vulnerabilities are unknown, hosts that are locked (log1p each); share of the visible hosts that
+    is owned; share of the steps that is left.
+    An attempt is detected, and fails, with chance p_detection + vigilance x traces, unless the
+    target is evaded; traces do not raise that above 0.9. An attempt on a target that is not evaded
+    leaves a trace; defence evasion, also when repeated, removes all of them.
     Otherwise all outcomes take effect, and each pays once per host: lateral movement or credential
     access owns the target with user privilege (+20), privilege escalation gives admin privilege
     (+3), reconnaissance makes each hidden host visible with chance p_recon (+3 per host), discovery
@@ -100,6 +109,16 @@ class CyberPath(Problem):
     """
 
     name = "cyber-path"
+    form = InstanceForm(
+        arrays={
+            "vulns": ArrayForm("text", ("size", None)),
+            "services": ArrayForm("text", ("size", None)),
+            "data": ArrayForm("integer", ("size",), low=0, below=2),
+            "names": ArrayForm("text", ("size",), optional=True),
+        },
+        params={"properties": {"start": {"type": ["integer", "null"], "minimum": 0}}},
+        solution=ArrayForm("integer", (None, 3), low=0),
+    )
     maximise = True
     episode_coefficient = 3
     reward_is_score = False
@@ -107,9 +126,18 @@ class CyberPath(Problem):
     preview_key = "expected_reward"
 
     @classmethod
-    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
-        """10 to 20 hosts with 5 vulnerabilities each, of which at least 90 % can be owned."""
-        return draw_network(rng, size)
+    def draw(
+        cls, rng: np.random.Generator, size: int | None = None, profile: str = "guarded"
+    ) -> Instance:
+        """10 to 20 hosts with 5 vulnerabilities each, of which at least 90 % can be owned.
+
+        Args:
+            rng: source of everything random.
+            size: number of hosts.
+            profile: ``guarded``: one way into each host, half of them for administrators only, and
+                a network that watches; ``open``: several ways into most hosts, for every user.
+        """
+        return draw_network(rng, size, profile)
 
     @classmethod
     def sweep(cls, instance: Instance, sweeps: int | None, seed: int) -> References:
@@ -147,6 +175,8 @@ class CyberPath(Problem):
         self._node_attributes = node_attributes(self.features)
         self._edge_attributes = edge_attributes(self.features)
         self._observation_type = observation_type(self.features)
+        if self.features == "full":
+            self._observation_type["situation"] = Function(self._situation, VIEW, size=6)
         self._action_type = action_type(self.features)
         names = tuple(self._node_attributes)
         self._graph = AttackGraph(
@@ -157,10 +187,20 @@ class CyberPath(Problem):
         self._unit_reward = 1.0 / (OWNED_POINTS * n)
         self.action_space = gym.spaces.MultiDiscrete([n, n, self._network.width])
 
+    def _situation(self, view: GraphView) -> Array:
+        """Risk; hosts expected, unknown, locked (log1p); share owned of those seen; time left."""
+        hosts = np.log1p([self._new_hosts, self._unknown, self._locked])
+        owned = self._owned / self._knowledge.size
+        return np.array([self._risk, *hosts, owned, 1.0 - self._steps / self.episode_length])
+
     def _dynamic_columns(self) -> list[tuple[str, Attribute, Array]]:
         columns = self._knowledge.columns
         attributes = observed_attributes(self.features)
         return [(name, attribute, columns[name]) for name, attribute in attributes.items()]
+
+    def padded_attributes(self) -> list[str] | None:
+        """All with `full` features; with `paper` ones those of hosts, but not the attacks."""
+        return None if self.features == "full" else list(observed_attributes(self.features))
 
     def get_graphs(self) -> dict[str, GraphView]:
         """The view ``attack_G``."""
@@ -187,6 +227,7 @@ class CyberPath(Problem):
         self._scans = 0
         self._num_executed = 0
         self._detected = False
+        self._set_traces(0)
         knowledge.add(np.array([first]), np.ones((1, len(GROUPS)), dtype=bool))
         knowledge.take(0, OWNING)
         knowledge.raise_privilege(0, USER)
@@ -223,9 +264,13 @@ class CyberPath(Problem):
         source, target, position = _parts(action)
         rng, knowledge, network = self.np_random, self._knowledge, self._network
         done = int(knowledge.taken[target])
-        alarm = rng.random() < network.chances["p_detection"]
+        alarm = rng.random() < self._risk
         self._detected = bool(alarm) and not done & EVASION
+        if not done & EVASION:
+            self._set_traces(self._traces + 1)
         if self._detected:
+            if network.vigilance:
+                self._publish()
             return {"detection": DETECTED_POINTS * self._unit_reward}
         host = int(knowledge.host[target])
         vulnerability = int(network.vulns[host, position])
@@ -252,6 +297,8 @@ class CyberPath(Problem):
                 points["reconnaissance"] = RECON_POINTS * found
         if outcomes & DISCOVERY:
             knowledge.explore()
+        if outcomes & EVASION:
+            self._set_traces(0)
         for bit, name, worth in ONCE:
             if fresh & bit:
                 points[name] = worth
@@ -264,17 +311,23 @@ class CyberPath(Problem):
         self._publish()
         return {name: worth * self._unit_reward for name, worth in points.items()}
 
+    def _set_traces(self, traces: int) -> None:
+        """Note how many traces there are, and what chance of detection they make."""
+        least = self._network.chances["p_detection"]
+        self._traces = traces
+        self._risk = max(least, min(least + self._network.vigilance * traces, MOST_RISK))
+
     def _publish(self) -> None:
         """Survey what can be done now and bring the view up to date."""
         known = self._knowledge
         self._new_hosts = self._expected_new_hosts()
-        self._num_valid = survey(
-            known.size, known.taken, known.privilege, known.counts, known.codes,
-            known.data_chance, self._network.chances["p_detection"], self._new_hosts, known.gain,
-            known.ahead,
+        least = self._network.chances["p_detection"]
+        self._num_valid, self._unknown, self._locked = survey(
+            known.size, known.taken, known.privilege, known.counts, known.codes, known.shown,
+            known.data_chance, self._risk, least, self._new_hosts, known.gain, known.risk,
+            known.locked, known.ahead,
         )  # fmt: skip
-        known.touched.append(("gain", None))
-        known.touched.append(("ahead", None))
+        known.touched.extend(SURVEYED)
         self._graph.publish()
 
     def _expected_new_hosts(self) -> float:
@@ -381,9 +434,8 @@ class CyberPath(Problem):
         """Expected points of each attack, from what the agent knows: (k,)."""
         known = self._knowledge
         rows = np.asarray(actions, dtype=np.int64)
-        chance = self._network.chances["p_detection"]
         values: Array = promises(
-            rows, known.taken, known.codes, known.data_chance, chance, self._new_hosts
+            rows, known.taken, known.codes, known.data_chance, self._risk, self._new_hosts
         )
         return values
 

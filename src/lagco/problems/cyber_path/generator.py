@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.errors import InstanceError
+from lagco.errors import InstanceError, UsageError, suggest
 from lagco.instances import Instance
 from lagco.problems.cyber_path.catalogue import Catalogue, load_catalogue
 from lagco.problems.cyber_path.network import read_network
 from lagco.problems.cyber_path.outcomes import ADMIN, DISCOVERY, PRIVILEGE_BIT, RECON
+from lagco.problems.cyber_path.profiles import PROFILES, Slots
 from lagco.problems.cyber_path.reachability import reachable_sizes
 
 NODES = (10, 20)
@@ -29,12 +30,15 @@ _NEW_SERVICE = 0.5
 _ATTEMPTS = 1000
 
 
-def draw_network(rng: np.random.Generator, size: int | None = None) -> Instance:
+def draw_network(rng: np.random.Generator, size: int | None, profile: str) -> Instance:
     """A network of which at least 90 % of the hosts can be owned, whichever host is the start.
 
     Every host has a vulnerability for reconnaissance and one for discovery that its own user can
     use, so that no episode is stuck because it begins with nothing in sight.
     """
+    if profile not in PROFILES:
+        raise UsageError(suggest("profile", str(profile), PROFILES))
+    kind = PROFILES[profile]
     n = int(rng.integers(NODES[0], NODES[1], endpoint=True)) if size is None else size
     if n < 2:
         raise InstanceError(f"cyber-path: size {n} is too small, an attack needs 2 hosts")
@@ -48,8 +52,11 @@ def draw_network(rng: np.random.Generator, size: int | None = None) -> Instance:
         "goal": "control",
         "fully_connected": True,
     }
+    if kind.vigilance is not None:
+        params["vigilance"] = float(rng.uniform(*kind.vigilance))
     for _ in range(_ATTEMPTS):
-        vulns = draw_vulnerabilities(rng, n, VULNS_PER_NODE, params["vulns_overlap"])
+        slots = kind.slots(rng, n, VULNS_PER_NODE)
+        vulns = draw_vulnerabilities(rng, slots, params["vulns_overlap"])
         data = (rng.random(n) < params["p_data_present"]).astype(np.int8)
         instance = _instance(vulns, data, params)
         reached = reachable_sizes(read_network(instance), lucky=False)
@@ -58,18 +65,18 @@ def draw_network(rng: np.random.Generator, size: int | None = None) -> Instance:
     raise InstanceError(f"cyber-path: no network of {n} hosts with enough that can be owned")
 
 
-def draw_vulnerabilities(rng: np.random.Generator, n: int, count: int, overlap: float) -> Array:
-    """Vulnerabilities of n hosts: positions in the catalogue (n, count).
+def draw_vulnerabilities(rng: np.random.Generator, slots: Slots, overlap: float) -> Array:
+    """Vulnerabilities of hosts, one per slot: positions in the catalogue (n, count).
 
     A vulnerability is shared with another host with chance `overlap`; otherwise it is one that the
-    fewest hosts have, that is none as long as the catalogue lasts.
+    fewest hosts have, that is none as long as the entries of the slot last.
     """
     catalogue = load_catalogue()
     used = np.zeros(len(catalogue.vulnerabilities), dtype=np.int64)
-    vulns = np.zeros((n, count), dtype=np.int64)
-    for host in range(n):
+    vulns = np.zeros((len(slots), len(slots[0])), dtype=np.int64)
+    for host, own in enumerate(slots):
         for _ in range(_ATTEMPTS):
-            vulns[host] = _draw_host(rng, catalogue, used, count, overlap)
+            vulns[host] = _draw_host(rng, catalogue, used, own, overlap)
             if _can_begin(catalogue.codes[vulns[host]]):
                 break
         used[vulns[host]] += 1
@@ -77,15 +84,15 @@ def draw_vulnerabilities(rng: np.random.Generator, n: int, count: int, overlap: 
 
 
 def _draw_host(
-    rng: np.random.Generator, catalogue: Catalogue, used: Array, count: int, overlap: float
+    rng: np.random.Generator, catalogue: Catalogue, used: Array, slots: list[Array], overlap: float
 ) -> Array:
-    """Start services one by one, with some of their vulnerabilities, until there are `count`."""
+    """Start services one by one, with some of their vulnerabilities, until all slots are filled."""
     chosen = np.zeros(len(used), dtype=bool)
     running = np.zeros(len(catalogue.services), dtype=bool)
     service_of = catalogue.service_of
     order = []
-    for _ in range(count):
-        free = ~chosen
+    for slot in slots:
+        free = slot & ~chosen
         shared = free & (used > 0)
         if rng.random() < overlap and shared.any():
             pool = shared

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from lagco.problems.cyber_path.network import VULNERABILITIES
 from lagco.problems.cyber_path.outcomes import (
     COLLECTION,
     DENIAL,
@@ -140,30 +141,51 @@ def promises(actions, taken, codes, data_chance, p_detection, new_hosts):  # typ
 
 
 @njit(cache=True)
-def survey(size, taken, privilege, counts, codes, data_chance, p_detection, new_hosts, gain, ahead):  # type: ignore[no-untyped-def]
-    """Look at everything that could be tried; return how many actions are valid.
+def survey(  # type: ignore[no-untyped-def]
+    size, taken, privilege, counts, codes, shown, data_chance, p_detection, p_least, new_hosts,
+    gain, risk, locked, ahead,
+):  # fmt: skip
+    """Look at everything that could be tried.
 
-    Writes the best promise of each row, over 20 points, to `gain` (n,), and to `ahead`
-    (n, V, 1 + outcomes) the promise of every known vulnerability and which of its outcomes have not
-    taken effect on its host.
+    Returns how many actions are valid, of how many hosts the vulnerabilities are unknown, and how
+    many hosts are locked.
+
+    Writes per row: to `gain` (n,) the best promise over 20 points, to `risk` (n,) the chance of
+    detection, to `locked` (n,) whether all known ways into the host need more privilege than any
+    usable source holds. Writes to `ahead` (n, V, AHEAD) for every known vulnerability: its promise,
+    which of its outcomes have not taken effect on its host, and what it opens: hosts found, hosts
+    shown, hosts unlocked (log1p each), risk removed.
     """
     able = np.zeros(3, dtype=np.int64)  # usable sources with at least that privilege
     for row in range(size):
         if taken[row] & OWNING != 0 and taken[row] & DENIAL == 0:
             for level in range(privilege[row] + 1):
                 able[level] += 1
+    num_unknown, num_locked = 0, 0
+    for row in range(size):
+        num_unknown += shown[row, VULNERABILITIES] == 0
+        locked[row] = _is_locked(row, taken, counts, codes, able)
+        num_locked += locked[row]
+    found, seen, unlocked = np.log1p(new_hosts), np.log1p(num_unknown), np.log1p(num_locked)
+    opened = ahead.shape[2] - 4
     total = 0
     for row in range(size):
         best = 0.0
         open_here = 0
+        risk[row] = 0.0 if taken[row] & EVASION else p_detection
         if taken[row] & DENIAL == 0:
             for position in range(counts[row]):
                 code = codes[row, position]
                 value = _promise(code, taken[row], data_chance[row], p_detection, new_hosts)
                 ahead[row, position, 0] = value / OWNED_POINTS
                 fresh = code & ~taken[row]
-                for outcome in range(ahead.shape[2] - 1):
+                for outcome in range(opened - 1):
                     ahead[row, position, 1 + outcome] = fresh >> outcome & 1
+                admin = fresh & ESCALATION != 0 and (code | taken[row]) & OWNING != 0
+                ahead[row, position, opened] = found if code & RECON else 0.0
+                ahead[row, position, opened + 1] = seen if code & DISCOVERY else 0.0
+                ahead[row, position, opened + 2] = unlocked if admin else 0.0
+                ahead[row, position, opened + 3] = p_detection - p_least if code & EVASION else 0.0
                 if code >> LOCAL_BIT & 1:
                     ways = 1 if _fits(row, row, code, taken, privilege) else 0
                 else:
@@ -176,4 +198,19 @@ def survey(size, taken, privilege, counts, codes, data_chance, p_detection, new_
             ahead[row] = 0.0
         gain[row] = best / OWNED_POINTS
         total += open_here
-    return total
+    return total, num_unknown, num_locked
+
+
+@njit(cache=True, inline="always")
+def _is_locked(row, taken, counts, codes, able):  # type: ignore[no-untyped-def]
+    """Whether ways into a host that is not owned are known, but none that a source may use."""
+    if taken[row] & (OWNING | DENIAL) != 0:
+        return False
+    known = False
+    for position in range(counts[row]):
+        code = codes[row, position]
+        if code & OWNING != 0 and code >> LOCAL_BIT & 1 == 0:
+            known = True
+            if able[code >> PRIVILEGE_BIT] > 0:
+                return False
+    return known

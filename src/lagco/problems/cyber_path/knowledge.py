@@ -32,6 +32,11 @@ from lagco.problems.cyber_path.outcomes import (
     RECON,
 )
 
+#: what `ahead` says of each vulnerability: promise, fresh outcomes, and what it opens
+AHEAD = 1 + len(OUTCOMES) + 4
+#: columns that a survey writes, all rows of each
+SURVEYED = (("gain", None), ("risk", None), ("locked", None), ("ahead", None))
+
 #: outcomes that leave a flag on the host: bits, column
 FLAG_COLUMNS = (
     (OWNING, "owned"),
@@ -56,7 +61,7 @@ class Knowledge:
         codes: int32 (n, V), their codes.
         data_chance: float64 (n,), chance that there is data: 0 or 1 once shown.
         columns: named feature arrays, n rows each.
-        ahead: float32 (n, V, 1 + outcomes), what each known vulnerability promises.
+        ahead: float32 (n, V, AHEAD), what each known vulnerability promises.
         vulns: list per visible host of its known vulnerabilities (positions in the catalogue).
         touched: columns and rows written since :meth:`clear_touched`.
     """
@@ -75,18 +80,22 @@ class Knowledge:
         self.counts = np.zeros(n, dtype=np.int32)
         self.codes = np.zeros((n, network.width), dtype=np.int32)
         self.data_chance = np.zeros(n)
-        self.ahead = np.zeros((n, network.width, 1 + len(OUTCOMES)), dtype=np.float32)
+        self.ahead = np.zeros((n, network.width, AHEAD), dtype=np.float32)
         self.columns: dict[str, Array] = {
             "visible": np.zeros(n, dtype=np.int8),
             "shown": np.zeros((n, len(GROUPS)), dtype=np.int8),
             "privilege": np.zeros(n, dtype=np.int8),
             "gain": np.zeros(n, dtype=np.float32),
+            "risk": np.zeros(n, dtype=np.float32),
+            "locked": np.zeros(n, dtype=np.int8),
             **{name: np.zeros(n, dtype=np.int8) for _, name in FLAG_COLUMNS},
             **{name: np.zeros_like(column) for name, column in self.hidden_columns.items()},
         }
         self.shown = self.columns["shown"]
         self.privilege = self.columns["privilege"]
         self.gain = self.columns["gain"]
+        self.risk = self.columns["risk"]
+        self.locked = self.columns["locked"]
         self.vulns: list[list[int]] = []
         self.touched: list[tuple[str, Any]] = []
 

@@ -43,6 +43,7 @@ class Network:
         data: int8 (n,), whether there is data to take away.
         services: positions in the catalogue, per host.
         chances: the four probabilities of the instance.
+        vigilance: what each trace adds to the chance of detection.
     """
 
     size: int
@@ -53,6 +54,7 @@ class Network:
     data: Array
     services: list[Array]
     chances: dict[str, float]
+    vigilance: float
 
 
 def read_network(instance: Instance) -> Network:
@@ -99,6 +101,7 @@ def read_network(instance: Instance) -> Network:
         data=data.astype(np.int8),
         services=services,
         chances=_chances(who, instance),
+        vigilance=_vigilance(who, instance),
     )
 
 
@@ -127,6 +130,13 @@ def _chances(who: str, instance: Instance) -> dict[str, float]:
                 f"{who}: {name} is {instance.params[name]!r}, only {only!r} is implemented"
             )
     return chances
+
+
+def _vigilance(who: str, instance: Instance) -> float:
+    value = instance.params.get("vigilance", 0.0)
+    if not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+        raise InstanceError(f"{who}: vigilance is {value!r}, it must be a number from 0 to 1")
+    return float(value)
 
 
 def host_columns(network: Network, features: str) -> dict[str, Array]:

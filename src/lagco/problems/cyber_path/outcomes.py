@@ -37,6 +37,8 @@ EVASION_POINTS = 2.0
 SMALL_POINTS = 1.0  # collection, exfiltration, persistence
 DENIAL_POINTS = -10.0
 DETECTED_POINTS = -1.0
+#: highest chance of detection that traces lead to: an attempt can always succeed
+MOST_RISK = 0.9
 
 #: outcomes that pay a fixed amount the first time they take effect on a host: bit, name, points
 ONCE = (

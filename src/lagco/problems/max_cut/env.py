@@ -13,7 +13,7 @@ from lagco.core.pooling import Mean
 from lagco.core.problem import Problem, named_start
 from lagco.core.spec import Attribute, Function, Graph, Node
 from lagco.errors import InstanceError, UsageError
-from lagco.instances import Instance, References
+from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.adjacency import adjacency
 from lagco.problems.features import graph_observation
 from lagco.problems.max_cut.generator import draw_weights
@@ -40,6 +40,14 @@ class MaxCut(Problem):
     name = "max-cut"
     maximise = True
     episode_coefficient = 2
+    form = InstanceForm(
+        arrays={
+            "edges": ArrayForm("integer", (2, "edges"), low=0, below="size"),
+            "weights": ArrayForm("number", ("edges",)),
+            "sides": ArrayForm("integer", ("size",), low=0, below=2, optional=True),
+        },
+        solution=ArrayForm("integer", ("size",), low=0, below=2),
+    )
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
@@ -85,8 +93,8 @@ class MaxCut(Problem):
         self._mean_degree = float(np.abs(self._slot_weights).sum() / n) or 1.0
         kept = heaviest_edges(first, edge_ids, self._slot_weights, len(weights), HEAVIEST)
         full = self.features == "full"
-        unit = float(np.abs(weights).max(initial=0.0)) or 1.0
-        shown = (weights[kept] / (unit if full else 1.0)).astype(np.float32)
+        self._unit_weight = (float(np.abs(weights).max(initial=0.0)) or 1.0) if full else 1.0
+        shown = (weights[kept] / self._unit_weight).astype(np.float32)
         binary = Attribute(type="binary")
         nodes: dict[str, Any] = {"side": self._side}
         self._node_attributes = {"side": binary}
@@ -104,14 +112,18 @@ class MaxCut(Problem):
                 **self._observation_type,
                 "side 0": Graph(poolings=[Mean], spec={"side": 0}),
                 "side 1": Graph(poolings=[Mean], spec={"side": 1}),
-                "steps_left": Function(self._steps_left),
+                "steps_left": Function(self.steps_left),
             }
             self._action_type = {"node": Node(attributes=["gain"])}
         self._view = GraphView(n, edges[:, kept], nodes=nodes, edge_attributes={"weight": shown})
         self.action_space = gym.spaces.Discrete(n)
 
-    def _steps_left(self, view: GraphView) -> float:
-        return 1.0 - self._steps / self.episode_length
+    def pair_attributes(self) -> dict[str, Array]:
+        """All weights, 0 where there is no edge: (n, n)."""
+        n, (u, v) = self.instance.size, self._edges
+        matrix = np.zeros((n, n))
+        matrix[u, v] = matrix[v, u] = self._weights / self._unit_weight
+        return {"weight": matrix}
 
     def get_graphs(self) -> dict[str, GraphView]:
         """The view ``graph``."""

@@ -13,7 +13,7 @@ from lagco.core.pooling import Mean
 from lagco.core.problem import Problem, named_start
 from lagco.core.spec import Attribute, Graph, Node
 from lagco.errors import InstanceError, UsageError
-from lagco.instances import Instance, References
+from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.adjacency import adjacency, edges_of
 from lagco.problems.features import graph_observation
 from lagco.problems.min_vertex.generator import draw_graph
@@ -35,6 +35,10 @@ class MinVertex(Problem):
     """
 
     name = "min-vertex"
+    form = InstanceForm(
+        arrays={"edges": ArrayForm("integer", (2, "edges"), low=0, below="size")},
+        solution=ArrayForm("integer", (None,), low=0, below="size"),
+    )
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:

@@ -11,7 +11,18 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.errors import LagcoError
+from lagco.instances import SolverReference
+from lagco.instances.instance import Status
 from lagco.problems.networks.network import Network
+
+#: a value meets a bound up to this relative difference
+MEETS = 1e-6
+
+
+def annealed(value: float, bound: float, solution: Array) -> SolverReference:
+    """What annealing found: optimal where it meets the bound, else best-known."""
+    status: Status = "optimal" if value <= bound * (1.0 + MEETS) else "best-known"
+    return SolverReference(value, status, f"annealing (flow bound {bound:.6g})", solution)
 
 
 def flow_bound(network: Network) -> float:

@@ -1,4 +1,4 @@
-"""Distances and link states of a network, compiled."""
+"""Link states of a network, compiled."""
 
 from __future__ import annotations
 
@@ -7,28 +7,6 @@ from numba import njit
 
 #: a link counts as hot from this share of the largest utilisation on
 HOT = 0.9
-
-
-@njit(cache=True)
-def hop_distances(first, heads):  # type: ignore[no-untyped-def]
-    """Fewest links between any two nodes: (n, n), n where there is no way."""
-    n = first.shape[0] - 1
-    hops = np.full((n, n), n, dtype=np.int64)
-    queue = np.empty(n, dtype=np.int64)
-    for source in range(n):
-        hops[source, source] = 0
-        queue[0] = source
-        begin, end = 0, 1
-        while begin < end:
-            v = queue[begin]
-            begin += 1
-            for k in range(first[v], first[v + 1]):
-                w = heads[k]
-                if hops[source, w] == n:
-                    hops[source, w] = hops[source, v] + 1
-                    queue[end] = w
-                    end += 1
-    return hops
 
 
 @njit(cache=True)
@@ -99,9 +77,15 @@ def smooth_utilisation(loads, capacities):  # type: ignore[no-untyped-def]
     total = 0.0
     for e in range(capacities.shape[0]):
         for arc in range(2 * e, 2 * e + 2):
-            use = loads[arc] / capacities[e]
-            use *= use
-            use *= use
-            use *= use
-            total += use * use
+            total += sixteenth_power(loads[arc], capacities[e])
     return total ** (1.0 / 16.0) if total > 0.0 else 0.0
+
+
+@njit(cache=True)
+def sixteenth_power(load, capacity):  # type: ignore[no-untyped-def]
+    """The 16th power of a utilisation."""
+    use = load / capacity
+    use *= use
+    use *= use
+    use *= use
+    return use * use

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.hops import hop_distances
 from lagco.errors import InstanceError
-from lagco.instances import Instance
-from lagco.problems.networks.kernels import hop_distances
+from lagco.instances import ArrayForm, Instance
+
+#: distances between all pairs are kept, so a network is no larger
+MOST_NODES = 5000
+#: of a capacity or a volume, so that what is divided by it stays finite
+SMALLEST_AMOUNT = 1e-12
+NODES: dict[str, Any] = {"type": "integer", "minimum": 2, "maximum": MOST_NODES}
+ARRAYS = {
+    "edges": ArrayForm("integer", (2, "links"), low=0, below="nodes"),
+    "capacities": ArrayForm("number", ("links",)),
+    "demands": ArrayForm("integer", (2, "demands"), low=0, below="nodes"),
+    "volumes": ArrayForm("number", ("demands",)),
+    "names": ArrayForm("text", ("nodes",), optional=True),
+    "coordinates": ArrayForm("number", ("nodes", 2), optional=True),
+}
 
 
 class Network(NamedTuple):
@@ -62,9 +76,11 @@ def network_of(instance: Instance) -> Network:
             or a demand cannot be carried.
     """
     name = instance.name
-    n = int(instance.params.get("nodes", 0))
-    if n < 2:
-        raise InstanceError(f"instance {name!r}: params['nodes'] is {n}, a network needs 2 nodes")
+    n = instance.params.get("nodes")
+    if not isinstance(n, int) or not 2 <= n <= MOST_NODES:
+        raise InstanceError(
+            f"instance {name!r}: params['nodes'] is {n!r}, a network has 2 to {MOST_NODES} nodes"
+        )
     edges = _pairs(instance, "edges", n)
     demands = _pairs(instance, "demands", n)
     capacities = _positive(instance, "capacities", edges.shape[1])
@@ -124,7 +140,7 @@ def _positive(instance: Instance, name: str, count: int) -> Array:
     where = f"instance {instance.name!r}: {name}"
     if values.shape != (count,):
         raise InstanceError(f"{where} has shape {values.shape}, expected ({count},)")
-    if not (np.isfinite(values).all() and (values > 0).all()):
+    if not (np.isfinite(values).all() and (values >= SMALLEST_AMOUNT).all()):
         raise InstanceError(f"{where} must be positive numbers, the smallest is {values.min()}")
     return values
 

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
 import numpy as np
 
-from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.core.problem import Problem
 from lagco.core.spec import Attribute, Function
 from lagco.problems.networks.network import Network
 from lagco.problems.networks.progress import logarithmic_change
-from lagco.problems.networks.views import COMMUNICATION, TRAFFIC
+from lagco.problems.networks.views import (
+    COMMUNICATION,
+    TRAFFIC,
+    communication_view,
+    demand_view,
+    network_observation,
+    node_traffic,
+    scaled,
+    static_amount,
+    traffic_attributes,
+)
 
 
 class NetworkProblem(Problem):
@@ -18,6 +31,7 @@ class NetworkProblem(Problem):
 
     score_from_start = True
 
+    _edge_attributes: dict[str, dict[str, Attribute]]
     _network: Network
     _communication: GraphView
     _traffic: GraphView
@@ -36,24 +50,60 @@ class NetworkProblem(Problem):
         self._peak = np.zeros(n, dtype=np.float32)
         self._hot = np.zeros(n, dtype=np.int8)
 
-    def _full_node_columns(self) -> dict[str, Array]:
-        return {"peak": self._peak, "hot": self._hot}
-
-    @staticmethod
-    def _full_node_attributes() -> dict[str, Attribute]:
-        return {"peak": Attribute(low=0.0, high=1.0), "hot": Attribute(type="binary")}
-
-    def _full_observation(self) -> dict[str, Function]:
-        return {
-            "level": Function(self._level, graph=COMMUNICATION),
-            "steps_left": Function(self._steps_left, graph=COMMUNICATION),
+    def _declare_views(
+        self,
+        links: Mapping[str, Any],
+        link_attributes: Mapping[str, Attribute],
+        demands: Mapping[str, Any] = MappingProxyType({}),
+        demand_attributes: Mapping[str, Attribute] = MappingProxyType({}),
+    ) -> None:
+        """Build both views and declare what they show; the arguments are the problem's own."""
+        network, full = self._network, self.features == "full"
+        traffic = node_traffic(network, full)
+        nodes: dict[str, Any] = dict(traffic)
+        edges: dict[str, Any] = {
+            "capacity": scaled(network.capacities, full),
+            "utilisation": self._utilisation,
         }
+        volumes = {"volume": scaled(network.volumes, full)}
+        share, amount = Attribute(low=0.0, high=1.0), Attribute(norm="min_max", low=0.0)
+        node_attributes = traffic_attributes(full)
+        edge_attributes = {"capacity": static_amount(full)}
+        self._observation_type = network_observation(self.features)
+        if full:
+            nodes |= {"peak": self._peak, "hot": self._hot}
+            edges["return_utilisation"] = self._return_utilisation
+            node_attributes |= {"peak": share, "hot": Attribute(type="binary")}
+            edge_attributes |= {"utilisation": share, "return_utilisation": share}
+            edge_attributes |= link_attributes
+            self._observation_type |= {
+                "level": Function(self._level, graph=COMMUNICATION),
+                "steps_left": Function(self.steps_left, graph=COMMUNICATION),
+            }
+        else:
+            edges["load"] = self._load_column
+            edge_attributes |= {"utilisation": amount, **link_attributes, "load": amount}
+        self._communication = communication_view(network, nodes, {**edges, **links})
+        self._traffic = demand_view(network, traffic, {**volumes, **demands})
+        self._node_attributes = {COMMUNICATION: node_attributes, TRAFFIC: traffic_attributes(full)}
+        self._edge_attributes = {
+            COMMUNICATION: edge_attributes,
+            TRAFFIC: {"volume": static_amount(full), **demand_attributes},
+        }
+
+    def padded_attributes(self) -> list[str] | None:
+        """All with `full` features; with `paper` ones links by what is used, and demands."""
+        if self.features == "full":
+            return None
+        return [
+            f"{view}.{name}"
+            for view, attributes in self._edge_attributes.items()
+            for name in attributes
+            if name != "utilisation"
+        ]
 
     def _level(self, view: GraphView) -> float:
         return self._largest / self._start_objective
-
-    def _steps_left(self, view: GraphView) -> float:
-        return 1.0 - self._steps / self.episode_length
 
     def get_graphs(self) -> dict[str, GraphView]:
         """The views ``comm_G`` and ``traffic_G``."""

@@ -9,27 +9,17 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.core.pooling import Concat
-from lagco.core.problem import named_start
+from lagco.core.problem import configured_start
 from lagco.core.spec import Attribute, Edge, Object
-from lagco.instances import Instance, References
+from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.networks.kernels import (
     largest_utilisation,
     plain_link_state,
     relative_link_state,
 )
-from lagco.problems.networks.network import network_of
+from lagco.problems.networks.network import ARRAYS, NODES, network_of
 from lagco.problems.networks.problem import NetworkProblem
-from lagco.problems.networks.views import (
-    COMMUNICATION,
-    TRAFFIC,
-    communication_view,
-    demand_view,
-    network_observation,
-    node_traffic,
-    scaled,
-    static_amount,
-    traffic_attributes,
-)
+from lagco.problems.networks.views import COMMUNICATION
 from lagco.problems.ospf.generator import draw_weighted_network
 from lagco.problems.ospf.kernels import demand_shares, foresee, preview_changes, valid_changes
 from lagco.problems.ospf.routing import LARGEST, empty_routes, grouped_demands, route
@@ -71,6 +61,19 @@ class OSPF(NetworkProblem):
 
     name = "ospf"
     episode_coefficient = 2
+    form = InstanceForm(
+        arrays=ARRAYS | {"weights": ArrayForm("number", ("links",), optional=True)},
+        params={
+            "required": ["nodes"],
+            "properties": {
+                "nodes": NODES,
+                "ecmp": {"type": "boolean"},
+                "min_weight": {"type": "integer", "minimum": 1},
+                "max_weight": {"type": "integer", "minimum": 1, "maximum": 65535},
+            },
+        },
+        solution=ArrayForm("number", ("links",)),
+    )
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
@@ -134,65 +137,30 @@ class OSPF(NetworkProblem):
         self.action_space = gym.spaces.MultiDiscrete([links, len(DELTAS)])
 
     def _declare(self) -> None:
-        network, full = self._network, self.features == "full"
-        traffic = node_traffic(network, full)
-        nodes: dict[str, Any] = dict(traffic)
-        edges: dict[str, Any] = {
-            "capacity": scaled(network.capacities, full),
-            "utilisation": self._utilisation,
-            "weight": self._weight,
-        }
-        node_attributes = traffic_attributes(full)
-        edge_attributes = {"capacity": static_amount(full)}
-        self._observation_type = network_observation(self.features)
-        link = Edge(graph=COMMUNICATION, pooling=Concat)
-        delta = Object(extractor="onehot", choices=DELTAS)
+        full = self.features == "full"
+        columns: dict[str, Any] = {"weight": self._weight}
+        attributes = {"weight": Attribute(norm="min_max", low=0.0)}
         if full:
-            nodes |= self._full_node_columns()
-            edges |= {
-                "return_utilisation": self._return_utilisation,
+            columns |= {
                 "room": self._room,
                 "shares": self._shares,
-                "deltas": np.tile(np.arange(len(DELTAS)), (network.num_links, 1)),
+                "deltas": np.tile(np.arange(len(DELTAS)), (self._network.num_links, 1)),
                 "ahead": self._ahead,
             }
             share = Attribute(low=0.0, high=1.0)
-            node_attributes |= self._full_node_attributes()
-            edge_attributes |= {
-                "utilisation": share,
-                "return_utilisation": share,
-                "weight": share,
-                "room": share,
-                "shares": Attribute(size=LARGEST, low=0.0, high=1.0),
-            }
-            self._observation_type |= self._full_observation()
-            link = Edge(graph=COMMUNICATION, pooling=Concat, attributes=tuple(edge_attributes))
+            shares = Attribute(size=LARGEST, low=0.0, high=1.0)
+            attributes = {"weight": share, "room": share, "shares": shares}
+        self._declare_views(columns, attributes)
+        link = Edge(graph=COMMUNICATION, pooling=Concat)
+        delta = Object(extractor="onehot", choices=DELTAS)
+        if full:
+            known = tuple(self._edge_attributes[COMMUNICATION])
+            link = Edge(graph=COMMUNICATION, pooling=Concat, attributes=known)
             delta = Object(reference="link", key="deltas", extractor="onehot", attributes=["ahead"])
-        else:
-            edges["load"] = self._load_column
-            amount = Attribute(norm="min_max", low=0.0)
-            edge_attributes |= {"utilisation": amount, "weight": amount, "load": amount}
-        self._communication = communication_view(network, nodes, edges)
-        self._traffic = demand_view(network, traffic, {"volume": scaled(network.volumes, full)})
-        self._node_attributes = {
-            COMMUNICATION: node_attributes,
-            TRAFFIC: traffic_attributes(full),
-        }
-        self._edge_attributes = {
-            COMMUNICATION: edge_attributes,
-            TRAFFIC: {"volume": static_amount(full)},
-        }
         self._action_type = {"link": link, "delta": delta}
 
     def _begin(self, start: Any, rng: np.random.Generator) -> None:
-        weights: Any = None
-        if not isinstance(start, str):
-            weights = start
-        elif named_start(start) == "worst":
-            sweeps = self.instance.references.sweeps
-            weights = None if sweeps is None else sweeps.worst_solution
-        elif start == "current":
-            weights = self.instance.arrays.get("weights")
+        weights = configured_start(self.instance, start, "weights")
         if weights is None:
             self._weights[:] = self._low
         else:

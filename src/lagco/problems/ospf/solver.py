@@ -9,8 +9,7 @@ import numpy as np
 from numba import njit
 
 from lagco.instances import Instance, SolverReference
-from lagco.instances.instance import Status
-from lagco.problems.networks.bound import flow_bound
+from lagco.problems.networks.bound import annealed, flow_bound
 from lagco.problems.networks.kernels import largest_utilisation, smooth_utilisation
 from lagco.problems.networks.network import network_of
 from lagco.problems.networks.search import copy_values
@@ -29,7 +28,6 @@ from lagco.problems.random_stream import next_below, next_float, random_stream
 MOVES = 120_000
 RESTARTS = 6
 HOTTEST, COLDEST = 0.1, 0.0005
-MEETS = 1e-6
 
 
 def lower_bound(instance: Instance) -> float:
@@ -59,9 +57,7 @@ def solve_weights(instance: Instance, seed: int, effort: float = 1.0) -> SolverR
         random_stream(seed),
     )
     value = utilisation_of(instance, network, best)
-    bound = flow_bound(network)
-    status: Status = "optimal" if value <= bound * (1.0 + MEETS) else "best-known"
-    return SolverReference(value, status, f"annealing (flow bound {bound:.6g})", best)
+    return annealed(value, flow_bound(network), best)
 
 
 @njit(cache=True)

@@ -13,6 +13,8 @@ from lagco.problems.adjacency import adjacency
 
 RESOURCES = ("pe", "mips", "memory", "storage")
 PE, MEMORY = 0, 2
+#: ids of tenants are smaller, since tenants are counted by id
+MOST_TENANTS = 1 << 20
 
 
 class Cloud(NamedTuple):

@@ -11,12 +11,18 @@ from lagco.arrays import Array
 from lagco.core.env import LISTING_CAP
 from lagco.core.graph import GraphView
 from lagco.core.pooling import Mean
-from lagco.core.problem import Problem, named_start
+from lagco.core.problem import Problem, configured_start
 from lagco.core.spec import Attribute, Function, Graph, Node
 from lagco.errors import InstanceError, UsageError
-from lagco.instances import Instance, References
+from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.features import graph_observation
-from lagco.problems.placement.cloud import MEMORY, checked_allocation, cloud_of, links_of
+from lagco.problems.placement.cloud import (
+    MEMORY,
+    MOST_TENANTS,
+    checked_allocation,
+    cloud_of,
+    links_of,
+)
 from lagco.problems.placement.first_fit import first_fit
 from lagco.problems.placement.generator import draw_cloud
 from lagco.problems.placement.kernels import (
@@ -53,7 +59,8 @@ class Placement(Problem):
     Action: ``MultiDiscrete([V, P])``, a VM and a PM that is not its host and has room in all four
     resources.
     Observation: ``allocation`` (V,) and, over all n = V + P nodes, ``power`` (n,) and with `paper`
-    features ``utilisation`` (n, 4), used fractions of the PMs. With `full` features ``free``
+    features ``utilisation`` (n, 4), used fractions of the PMs (the view also has ``demand`` and
+    ``capacity`` (n, 4), which stay). With `full` features ``free``
     (n, 4), free fractions of the PMs; ``power`` over the largest peak; ``empty`` and
     ``overloaded`` (n,), PMs without a VM and with a resource used to 90 %; ``vms`` (n,), log1p of
     the VMs on a PM; ``strangers`` (n,), log1p of the VMs of other tenants on a VM's host;
@@ -80,6 +87,26 @@ class Placement(Problem):
     maximise = True
     score_from_start = True
     scaled_by_sweeps = True
+    form = InstanceForm(
+        arrays={
+            "vm_demands": ArrayForm("number", ("size", 4), low=0),
+            "pm_capacities": ArrayForm("number", ("pms", 4), low=0),
+            "tenants": ArrayForm("integer", ("size",), low=0, below=MOST_TENANTS),
+            "vm_vulnerability": ArrayForm("number", ("size",), low=0),
+            "pm_escape": ArrayForm("number", ("pms",), low=0),
+            "pm_idle": ArrayForm("number", ("pms",), low=0),
+            "pm_peak": ArrayForm("number", ("pms",), low=0),
+            "traffic_pairs": ArrayForm("integer", (2, "pairs"), low=0, below="size"),
+            "traffic": ArrayForm("number", ("pairs",), low=0),
+            "latency_links": ArrayForm("integer", (2, "links"), low=0, below="pms"),
+            "latencies": ArrayForm("number", ("links",), low=0),
+            "allocation": ArrayForm("integer", ("size",), low=0, below="pms", optional=True),
+            "vm_names": ArrayForm("text", ("size",), optional=True),
+            "pm_names": ArrayForm("text", ("pms",), optional=True),
+            "tenant_names": ArrayForm("text", (None,), optional=True),
+        },
+        solution=ArrayForm("integer", ("size",), low=0, below="pms"),
+    )
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
@@ -191,11 +218,11 @@ class Placement(Problem):
         }
         self._observation_type = graph_observation(self.features, "graph")
         vm, pm = Node(spec={"is_pm": False}), Node(spec={"is_pm": True})
+        largest = cloud.capacities.max(axis=0) if full else np.ones(4)
+        capacity = cloud.capacities / np.where(largest > 0, largest, 1.0)
+        nodes["capacity"] = stacked(np.zeros((vms, 4)), capacity)
         if full:
-            largest = cloud.capacities.max(axis=0)
-            capacity = cloud.capacities / np.where(largest > 0, largest, 1.0)
             nodes |= {
-                "capacity": stacked(np.zeros((vms, 4)), capacity),
                 "risk": np.append(cloud.vulnerability, cloud.escape).astype(np.float32),
                 "free": free,
                 "empty": empty,
@@ -221,7 +248,7 @@ class Placement(Problem):
                 "overloaded": Graph(poolings=[Mean], spec={"overloaded": True}),
                 "empty": Graph(poolings=[Mean], spec={"empty": True}),
                 "terms": Function(self._normalised_terms, size=len(TERMS)),
-                "steps_left": Function(self._steps_left),
+                "steps_left": Function(self.steps_left),
             }
             vm_attributes = ["demand", "risk", "strangers", "network", "stakes"]
             pm_attributes = ["free", "risk", "power", "empty", "stakes"]
@@ -229,7 +256,10 @@ class Placement(Problem):
             pm = Node(spec={"is_pm": True}, attributes=pm_attributes)
         else:
             nodes["utilisation"] = used
-            node_attributes["utilisation"] = Attribute(size=4, low=0.0, norm="min_max")
+            node_attributes |= {
+                "capacity": Attribute(size=4, low=0.0, norm="min_max", static=True),
+                "utilisation": Attribute(size=4, low=0.0, norm="min_max"),
+            }
         self._node_attributes = node_attributes
         self._moving = [name for name, known in node_attributes.items() if not known.static]
         self._view = GraphView(vms + pms, ends, nodes=nodes, edge_attributes=edges)
@@ -239,25 +269,19 @@ class Placement(Problem):
         hosts = Attribute(low=0, high=self._cloud.num_pms - 1)
         return [("allocation", hosts, self._state.allocation), *super()._dynamic_columns()]
 
+    def padded_attributes(self) -> list[str] | None:
+        """All with `full` features; with `paper` ones VMs and PMs, but not the edges."""
+        return None if self.features == "full" else ["allocation", *self._node_attributes]
+
     def _normalised_terms(self, view: GraphView) -> Array:
         return normalised_terms(self._terms(), self._bounds)
-
-    def _steps_left(self, view: GraphView) -> float:
-        return 1.0 - self._steps / self.episode_length
 
     def get_graphs(self) -> dict[str, GraphView]:
         """The view ``graph``."""
         return {"graph": self._view}
 
     def _begin(self, start: Any, rng: np.random.Generator) -> None:
-        allocation: Any = None
-        if not isinstance(start, str):
-            allocation = start
-        elif named_start(start) == "worst":
-            sweeps = self.instance.references.sweeps
-            allocation = None if sweeps is None else sweeps.worst_solution
-        elif start == "current":
-            allocation = self.instance.arrays.get("allocation")
+        allocation = configured_start(self.instance, start, "allocation")
         if allocation is None:
             allocation = first_fit(self._cloud)
             if allocation is None:

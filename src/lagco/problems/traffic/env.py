@@ -11,37 +11,28 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.core.env import LISTING_CAP
 from lagco.core.pooling import Concat
-from lagco.core.problem import named_start
+from lagco.core.problem import configured_start
 from lagco.core.spec import Attribute, Edge, Path
-from lagco.instances import Instance, References
+from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.networks.kernels import (
     largest_utilisation,
     plain_link_state,
 )
-from lagco.problems.networks.network import network_of
+from lagco.problems.networks.network import ARRAYS, NODES, network_of
 from lagco.problems.networks.problem import NetworkProblem
-from lagco.problems.networks.views import (
-    COMMUNICATION,
-    TRAFFIC,
-    communication_view,
-    demand_view,
-    network_observation,
-    node_traffic,
-    scaled,
-    static_amount,
-    traffic_attributes,
-)
+from lagco.problems.networks.views import COMMUNICATION, TRAFFIC
 from lagco.problems.random_stream import random_stream
 from lagco.problems.traffic.generator import draw_routed_network
 from lagco.problems.traffic.kernels import (
     add_loads,
     are_valid,
     draw_action,
+    find_action,
     preview_paths,
     use_path,
     write_full_state,
 )
-from lagco.problems.traffic.paths import count_paths, list_paths
+from lagco.problems.traffic.paths import count_paths, count_walks, list_paths
 from lagco.problems.traffic.routing import (
     checked_paths,
     default_paths,
@@ -50,7 +41,9 @@ from lagco.problems.traffic.routing import (
     utilisation_of,
 )
 
-_TRIES = 64  # demands drawn before they are taken in turn
+#: walks drawn before valid paths are walked one by one: these, and a share of all walks, which
+#: take about as long as that
+_TRIES, _SHARE, _MOST_TRIES = 64, 1 / 4, 1_000_000
 
 
 class Traffic(NetworkProblem):
@@ -83,6 +76,17 @@ class Traffic(NetworkProblem):
 
     name = "traffic"
     episode_coefficient = 3
+    form = InstanceForm(
+        arrays=ARRAYS | {"paths": ArrayForm("integer", ("demands", None), low=0, optional=True)},
+        params={
+            "required": ["nodes"],
+            "properties": {
+                "nodes": NODES,
+                "max_path_len": {"type": "integer", "minimum": 1, "maximum": 1000},
+            },
+        },
+        solution=ArrayForm("integer", ("demands", None), low=0),
+    )
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
@@ -142,11 +146,12 @@ class Traffic(NetworkProblem):
         self._paths = np.full((demands, positions), n, dtype=np.int64)
         self._used = np.full((demands, positions - 1), -1, dtype=np.int64)
         self._loads = np.zeros(2 * links)
+        self._routed = self._paths, self._used, self._loads
         self._witness = 0  # a demand that had a valid path when we last looked
         self._stream = random_stream(0)
         self._scratch = np.empty(1 + positions, dtype=np.int64)
-        self.__dict__.pop("_listed", None)
-        self.__dict__.pop("num_actions", None)
+        for cached in ("_listed", "num_actions", "_walks"):
+            self.__dict__.pop(cached, None)
         self._path_utilisation = np.zeros(demands, dtype=np.float32)
         self._share = np.zeros(demands, dtype=np.float32)
         self._hops = np.zeros(demands, dtype=np.float32)
@@ -155,44 +160,20 @@ class Traffic(NetworkProblem):
         self.action_space = gym.spaces.MultiDiscrete([demands, *[n + 1] * positions])
 
     def _declare(self) -> None:
-        network, full = self._network, self.features == "full"
-        traffic = node_traffic(network, full)
-        nodes: dict[str, Any] = dict(traffic)
-        links: dict[str, Any] = {
-            "capacity": scaled(network.capacities, full),
-            "utilisation": self._utilisation,
-        }
-        demands: dict[str, Any] = {"volume": scaled(network.volumes, full)}
-        node_attributes = traffic_attributes(full)
-        link_attributes = {"capacity": static_amount(full)}
-        demand_attributes = {"volume": static_amount(full)}
-        self._observation_type = network_observation(self.features)
-        demand = Edge(graph=TRAFFIC, pooling=Concat)
-        if full:
-            nodes |= self._full_node_columns()
-            links["return_utilisation"] = self._return_utilisation
-            demands |= {
+        columns: dict[str, Any] = {}
+        attributes: dict[str, Attribute] = {}
+        if self.features == "full":
+            columns = {
                 "utilisation": self._path_utilisation,
                 "share": self._share,
                 "hops": self._hops,
                 "gain": self._gain,
             }
-            share = Attribute(low=0.0, high=1.0)
-            node_attributes |= self._full_node_attributes()
-            link_attributes |= {"utilisation": share, "return_utilisation": share}
-            demand_attributes |= dict.fromkeys(("utilisation", "share", "hops", "gain"), share)
-            self._observation_type |= self._full_observation()
-            demand = Edge(graph=TRAFFIC, pooling=Concat, attributes=tuple(demand_attributes))
-        else:
-            links["load"] = self._load_column
-            amount = Attribute(norm="min_max", low=0.0)
-            link_attributes |= {"utilisation": amount, "load": amount}
-        self._communication = communication_view(network, nodes, links)
-        self._traffic = demand_view(network, traffic, demands)
-        self._node_attributes = {COMMUNICATION: node_attributes, TRAFFIC: traffic_attributes(full)}
-        self._edge_attributes = {COMMUNICATION: link_attributes, TRAFFIC: demand_attributes}
+            attributes = dict.fromkeys(columns, Attribute(low=0.0, high=1.0))
+        self._declare_views({}, {}, columns, attributes)
+        known = tuple(self._edge_attributes[TRAFFIC]) if self.features == "full" else ()
         self._action_type = {
-            "traffic_link": demand,
+            "traffic_link": Edge(graph=TRAFFIC, pooling=Concat, attributes=known),
             "communication_path": Path(
                 graph=COMMUNICATION,
                 pooling=Concat,
@@ -202,14 +183,7 @@ class Traffic(NetworkProblem):
         }
 
     def _begin(self, start: Any, rng: np.random.Generator) -> None:
-        paths: Any = None
-        if not isinstance(start, str):
-            paths = start
-        elif named_start(start) == "worst":
-            sweeps = self.instance.references.sweeps
-            paths = None if sweeps is None else sweeps.worst_solution
-        elif start == "current":
-            paths = self.instance.arrays.get("paths")
+        paths = configured_start(self.instance, start, "paths")
         if paths is None:
             paths = default_paths(self._network, self.hop_limits)
         self._paths[:], self._used[:] = checked_paths(
@@ -282,11 +256,30 @@ class Traffic(NetworkProblem):
         """Every demand with every admissible path, by demand and length: (N, 1 + T)."""
         return self._listed.copy()
 
+    @cached_property
+    def _walks(self) -> tuple[Array, Array, int]:
+        """Walks to all targets, their numbers summed over demands, and how many to draw."""
+        n, first, heads, _ = self._graph
+        sources, targets, limits = self._ends
+        walks = count_walks(n, first, heads, int(limits.max()))
+        totals = np.cumsum(walks[limits, targets, sources])
+        return walks, totals, _TRIES + int(min(_SHARE * totals[-1], _MOST_TRIES))
+
     def has_valid_action(self) -> bool:
         """Some demand has another path; looks first where there was one before."""
-        found = self._draw(0, 1, self._stream, self._scratch)
-        self._witness = max(found, 0)
-        return found >= 0
+        found = find_action(
+            *self._graph,
+            self._network.hops,
+            *self._ends,
+            *self._amounts,
+            *self._routed,
+            self._largest,
+            self._witness,
+            self._stream,
+            self._scratch[1:],
+        )
+        self._witness = max(int(found), 0)
+        return bool(found >= 0)
 
     def is_valid_action(self, action: Any) -> bool:
         """The path is admissible for the demand, new, and fills no link above max(1, U)."""
@@ -302,44 +295,29 @@ class Traffic(NetworkProblem):
             *self._graph,
             *self._ends,
             *self._amounts,
-            self._paths,
-            self._used,
-            self._loads,
+            *self._routed,
             self._largest,
             valid,
         )
         return valid
 
     def sample_valid_action(self, rng: np.random.Generator | None = None) -> Array | None:
-        """Uniform over the demands that have a valid path, then over its valid paths."""
+        """Uniform over the valid pairs of demand and path; None if there is none."""
         source = rng or self.np_random
         stream = source.integers(1 << 63, size=1, dtype=np.int64).view(np.uint64)
         action = np.empty(len(self._scratch), dtype=np.int64)
-        found = self._draw(_TRIES, np.iinfo(np.int64).max, stream, action)
-        return action if found >= 0 else None
-
-    def _draw(self, tries: int, stop: int, stream: Array, action: Array) -> int:
-        n, first, heads, arcs = self._graph
-        return int(
-            draw_action(
-                n,
-                first,
-                heads,
-                arcs,
-                self._network.hops,
-                *self._ends,
-                *self._amounts,
-                self._paths,
-                self._used,
-                self._loads,
-                self._largest,
-                tries,
-                self._witness,
-                stop,
-                stream,
-                action,
-            )
+        found = draw_action(
+            *self._graph,
+            self._network.hops,
+            *self._ends,
+            *self._amounts,
+            *self._routed,
+            self._largest,
+            *self._walks,
+            stream,
+            action,
         )
+        return action if found >= 0 else None
 
     def preview(self, actions: Array) -> Array:
         """Minus the largest utilisation after each change of path: (k,)."""

@@ -11,11 +11,13 @@ from lagco.problems.networks.kernels import (
     marginal_costs,
     relative_link_state,
 )
-from lagco.problems.random_stream import next_below
+from lagco.problems.random_stream import next_below, next_float
 from lagco.problems.traffic.paths import draw_open_path, path_arcs
 
 #: a link is not too full if it is so by rounding alone
 SLACK = 1.0 + 1e-9
+#: paths of a demand without a limit to their number
+MOST = np.iinfo(np.int64).max
 
 
 @njit(cache=True)
@@ -93,31 +95,100 @@ def _find_room(d, volumes, capacities, used, loads, ceiling, room):  # type: ign
 
 
 @njit(cache=True)
-def draw_action(  # type: ignore[no-untyped-def]
+def find_action(  # type: ignore[no-untyped-def]
     n, first, heads, arcs, hops, sources, targets, limits, volumes, capacities, paths, used, loads,
-    largest, tries, begin, stop, stream, action,
+    largest, begin, stream, path,
 ):  # fmt: skip
-    """Draw a demand until it has a valid path, and one of these; after `tries` take them in turn.
-
-    Returns the demand, -1 if none has a valid path.
-    """
+    """The first demand from `begin` on that has a valid path, -1 if none has; writes the path."""
     ceiling = max(1.0, largest) * SLACK
     room = np.empty(loads.shape[0], dtype=np.bool_)
     demands = sources.shape[0]
-    for turn in range(tries + demands):
-        if turn < tries:
-            d = next_below(stream, demands)
-        else:
-            d = (begin + turn - tries) % demands
+    for turn in range(demands):
+        d = (begin + turn) % demands
         _find_room(d, volumes, capacities, used, loads, ceiling, room)
         found = draw_open_path(
-            n, first, heads, arcs, hops, sources[d], targets[d], limits[d], room, paths[d], stop,
-            stream, action[1:],
+            n, first, heads, arcs, hops, sources[d], targets[d], limits[d], room, paths[d], 1,
+            stream, path,
         )  # fmt: skip
         if found > 0:
-            action[0] = d
             return d
     return -1
+
+
+@njit(cache=True)
+def draw_action(  # type: ignore[no-untyped-def]
+    n, first, heads, arcs, hops, sources, targets, limits, volumes, capacities, paths, used, loads,
+    largest, walks, totals, tries, stream, action,
+):  # fmt: skip
+    """Draw an action uniformly over the valid ones; return its demand, -1 if there is none.
+
+    Demands with walks are drawn uniformly over all of them until one is a valid path, which leaves
+    these uniform. After `tries` every valid path is walked and one of them drawn.
+
+    walks: from `count_walks`. totals: (D,), sums of the numbers of walks of the first demands.
+    """
+    ceiling = max(1.0, largest) * SLACK
+    demands = sources.shape[0]
+    for _ in range(tries):
+        d = min(np.searchsorted(totals, next_float(stream) * totals[-1], "right"), demands - 1)
+        if _draw_walk(
+            n, first, heads, arcs, sources[d], targets[d], limits[d], volumes[d], capacities,
+            paths[d], used[d], loads, ceiling, walks, stream, action[1:],
+        ):  # fmt: skip
+            action[0] = d
+            return d
+    room = np.empty(loads.shape[0], dtype=np.bool_)
+    path = np.empty(action.shape[0] - 1, dtype=np.int64)
+    count, chosen = 0, -1
+    for d in range(demands):
+        _find_room(d, volumes, capacities, used, loads, ceiling, room)
+        found = draw_open_path(
+            n, first, heads, arcs, hops, sources[d], targets[d], limits[d], room, paths[d], MOST,
+            stream, path,
+        )  # fmt: skip
+        count += found
+        if found > 0 and next_below(stream, count) < found:
+            chosen = action[0] = d
+            action[1:] = path
+    return chosen
+
+
+@njit(cache=True)
+def _draw_walk(  # type: ignore[no-untyped-def]
+    n, first, heads, arcs, source, target, limit, volume, capacities, present, used, loads, ceiling,
+    walks, stream, path,
+):  # fmt: skip
+    """Draw a walk of a demand, uniformly over all; write it if it is a valid path, else False."""
+    v, same = source, True
+    path[0] = source
+    for hop in range(limit):
+        rest = walks[limit - hop - 1, target]
+        left = next_float(stream) * walks[limit - hop, target, v]
+        at = -1
+        for k in range(first[v], first[v + 1]):
+            if rest[heads[k]] > 0.0:
+                at = k
+                left -= rest[heads[k]]
+                if left < 0.0:
+                    break
+        v, arc = heads[at], arcs[at]
+        for i in range(hop + 1):
+            if path[i] == v:
+                return False
+        load = loads[arc] + volume
+        for i in range(used.shape[0]):
+            if used[i] == arc:
+                load = loads[arc]
+                break
+        if load > capacities[arc >> 1] * ceiling:
+            return False
+        path[hop + 1] = v
+        same = same and present[hop + 1] == v
+        if v == target:
+            for i in range(hop + 2, path.shape[0]):
+                path[i] = n
+            return not same
+    return False
 
 
 @njit(cache=True)

@@ -190,6 +190,24 @@ def draw_open_path(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def count_walks(n, first, heads, longest):  # type: ignore[no-untyped-def]
+    """Walks of at most so many hops to a target, which they enter once: (longest + 1, target, n).
+
+    Their numbers are exact up to 2^53; walks that visit a node twice count too.
+    """
+    walks = np.zeros((longest + 1, n, n))
+    for hops in range(longest + 1):
+        for target in range(n):
+            for v in range(n):
+                if v == target:
+                    walks[hops, target, v] = 1.0
+                elif hops > 0:
+                    for k in range(first[v], first[v + 1]):
+                        walks[hops, target, v] += walks[hops - 1, target, heads[k]]
+    return walks
+
+
+@njit(cache=True)
 def path_arcs(row, n, first, heads, arcs, source, target, limit, out):  # type: ignore[no-untyped-def]
     """Arcs of a padded path, to `out` (T - 1,); return how many, 0 if it is no admissible path."""
     if row[0] != source:

@@ -9,9 +9,8 @@ import numpy as np
 from numba import njit
 
 from lagco.instances import Instance, SolverReference
-from lagco.instances.instance import Status
-from lagco.problems.networks.bound import flow_bound, path_bound
-from lagco.problems.networks.kernels import largest_utilisation
+from lagco.problems.networks.bound import annealed, flow_bound, path_bound
+from lagco.problems.networks.kernels import largest_utilisation, sixteenth_power
 from lagco.problems.networks.network import Network, network_of
 from lagco.problems.networks.search import copy_values
 from lagco.problems.random_stream import next_below, next_float, random_stream
@@ -21,7 +20,6 @@ from lagco.problems.traffic.sweeps import Options, load_choice, path_options
 MOVES = 2_000_000
 RESTARTS = 8
 HOTTEST, COLDEST = 0.3, 0.001
-MEETS = 1e-6
 _LISTED = 100_000  # paths up to which the tighter bound over them is computed
 
 
@@ -58,18 +56,7 @@ def solve_paths(instance: Instance, seed: int, effort: float = 1.0) -> SolverRef
     )
     paths, arcs = checked_paths(options.rows[best, 1:], instance, network, limits)
     value = utilisation_of(network, arcs)
-    bound = _bound(network, options)
-    status: Status = "optimal" if value <= bound * (1.0 + MEETS) else "best-known"
-    return SolverReference(value, status, f"annealing (flow bound {bound:.6g})", paths)
-
-
-@njit(cache=True)
-def _power(load, capacity):  # type: ignore[no-untyped-def]
-    use = load / capacity
-    use *= use
-    use *= use
-    use *= use
-    return use * use
+    return annealed(value, _bound(network, options), paths)
 
 
 @njit(cache=True)
@@ -94,7 +81,7 @@ def _anneal(first, arcs, volumes, capacities, moves, stream):  # type: ignore[no
         load_choice(choice, arcs, volumes, loads)
         energy = 0.0
         for arc in range(loads.shape[0]):
-            energy += _power(loads[arc], capacities[arc >> 1])
+            energy += sixteenth_power(loads[arc], capacities[arc >> 1])
         for move in range(moves):
             d = next_below(stream, demands)
             count = first[d + 1] - first[d]
@@ -109,16 +96,16 @@ def _anneal(first, arcs, volumes, capacities, moves, stream):  # type: ignore[no
                 arc = arcs[old, i]
                 if arc < 0:
                     break
-                change -= _power(loads[arc], capacities[arc >> 1])
+                change -= sixteenth_power(loads[arc], capacities[arc >> 1])
                 loads[arc] -= volumes[d]
-                change += _power(loads[arc], capacities[arc >> 1])
+                change += sixteenth_power(loads[arc], capacities[arc >> 1])
             for i in range(arcs.shape[1]):
                 arc = arcs[new, i]
                 if arc < 0:
                     break
-                change -= _power(loads[arc], capacities[arc >> 1])
+                change -= sixteenth_power(loads[arc], capacities[arc >> 1])
                 loads[arc] += volumes[d]
-                change += _power(loads[arc], capacities[arc >> 1])
+                change += sixteenth_power(loads[arc], capacities[arc >> 1])
             heat = 16.0 * HOTTEST * (COLDEST / HOTTEST) ** (move / moves)
             if change <= 0.0 or next_float(stream) < np.exp(-change / (heat * energy)):
                 choice[d] = new
@@ -141,5 +128,5 @@ def _anneal(first, arcs, volumes, capacities, moves, stream):  # type: ignore[no
                 load_choice(choice, arcs, volumes, loads)
                 energy = 0.0
                 for arc in range(loads.shape[0]):
-                    energy += _power(loads[arc], capacities[arc >> 1])
+                    energy += sixteenth_power(loads[arc], capacities[arc >> 1])
     return best

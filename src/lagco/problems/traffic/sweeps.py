@@ -11,16 +11,8 @@ from lagco.arrays import Array
 from lagco.instances import Instance, SweepReference
 from lagco.problems.networks.kernels import largest_utilisation
 from lagco.problems.networks.network import Network, network_of
-from lagco.problems.networks.search import (
-    ELITE,
-    admit,
-    choose_neighbour,
-    copy_values,
-    is_new,
-    pick_elite,
-    seen_table,
-)
-from lagco.problems.random_stream import next_below, random_stream
+from lagco.problems.networks.search import begin_sweep, move, new_search, note, propose
+from lagco.problems.random_stream import random_stream
 from lagco.problems.traffic.paths import list_paths
 from lagco.problems.traffic.routing import checked_paths, limits_of, utilisation_of
 
@@ -68,16 +60,11 @@ def sweep_paths(instance: Instance, sweeps: int, seed: int) -> SweepReference:
     network = network_of(instance)
     limits = limits_of(instance, network)
     options = path_options(network, limits)
-    best, worst = _sweep(
-        options.first,
-        options.arcs,
-        network.volumes,
-        network.capacities,
-        sweeps,
-        random_stream(seed),
-    )
+    first = options.first
+    search = new_search(first[:-1], np.diff(first), sweeps, ROUNDS, NEIGHBOURS)
+    _sweep(search, options.arcs, network.volumes, network.capacities, sweeps, random_stream(seed))
     found = []
-    for choice in (best, worst):
+    for choice in search.records:
         paths = options.rows[choice, 1:]
         _, arcs = checked_paths(paths, instance, network, limits)
         found.append((utilisation_of(network, arcs), paths))
@@ -104,64 +91,16 @@ def load_choice(choice, arcs, volumes, loads):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _disturb(choice, count, first, stream):  # type: ignore[no-untyped-def]
-    """Give `count` random demands another random option."""
-    for _ in range(count):
-        d = next_below(stream, choice.shape[0])
-        options = first[d + 1] - first[d]
-        if options > 1:
-            row = first[d] + next_below(stream, options - 1)
-            choice[d] = row + 1 if row >= choice[d] else row
-
-
-@njit(cache=True)
-def _sweep(first, arcs, volumes, capacities, sweeps, stream):  # type: ignore[no-untyped-def]
-    demands = volumes.shape[0]
+def _sweep(search, arcs, volumes, capacities, sweeps, stream):  # type: ignore[no-untyped-def]
     loads = np.empty(2 * capacities.shape[0])
-    seen = seen_table(sweeps * 2 * (1 + ROUNDS * NEIGHBOURS) + 1)
-    pools = np.empty((2, ELITE, demands), dtype=np.int64)
-    pool_merits = np.empty((2, ELITE))
-    counts = np.zeros(2, dtype=np.int64)
-    choice = first[:-1].copy()
-    options = np.empty((NEIGHBOURS, demands), dtype=np.int64)
-    merits = np.empty(NEIGHBOURS)
-    records = np.empty((2, demands), dtype=np.int64)
-    record_merits = np.full(2, -np.inf)
     for _ in range(sweeps):
         for aim in range(2):
-            sign = -1.0 if aim == 0 else 1.0
-            chosen = pick_elite(stream, counts[aim])
-            if chosen < 0:
-                for d in range(demands):
-                    choice[d] = first[d] + next_below(stream, first[d + 1] - first[d])
-            else:
-                copy_values(choice, pools[aim, chosen])
-                _disturb(choice, 1 + next_below(stream, 1 + demands // 8), first, stream)
-            present = 0.0
+            begin_sweep(search, aim, stream)
             for turn in range(ROUNDS + 1):
                 found = 0
                 for _ in range(1 if turn == 0 else NEIGHBOURS):
-                    option = options[found]
-                    copy_values(option, choice)
-                    if turn > 0:
-                        _disturb(option, 1 + next_below(stream, 3), first, stream)
-                    if not is_new(seen, option):
-                        continue
-                    load_choice(option, arcs, volumes, loads)
-                    reached = largest_utilisation(loads, capacities)
-                    merits[found] = sign * reached
-                    for other in range(2):
-                        merit = -reached if other == 0 else reached
-                        counts[other] = admit(
-                            pools[other], pool_merits[other], counts[other], option, merit
-                        )
-                        if merit > record_merits[other]:
-                            record_merits[other] = merit
-                            copy_values(records[other], option)
-                    found += 1
-                if found == 0:
-                    continue
-                chosen = 0 if turn == 0 else choose_neighbour(stream, merits, found, present)
-                copy_values(choice, options[chosen])
-                present = merits[chosen]
-    return records
+                    if propose(search, found, turn, stream):
+                        load_choice(search.options[found], arcs, volumes, loads)
+                        note(search, aim, found, largest_utilisation(loads, capacities))
+                        found += 1
+                move(search, turn, found, stream)

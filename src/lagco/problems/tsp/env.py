@@ -15,10 +15,11 @@ from lagco.core.pooling import Mean
 from lagco.core.problem import Problem, named_start
 from lagco.core.spec import Attribute, Graph, Node
 from lagco.errors import InstanceError, UsageError
-from lagco.instances import Instance, References
+from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.features import graph_observation
 from lagco.problems.tsp.distances import (
     distance,
+    distance_matrix,
     distance_row,
     edge_lengths,
     follows_coordinates,
@@ -54,6 +55,15 @@ class TSP(Problem):
 
     name = "tsp"
     preview_key = "length"
+    form = InstanceForm(
+        arrays={
+            "coordinates": ArrayForm("number", ("size", 2), optional=True),
+            "matrix": ArrayForm("number", ("size", "size"), optional=True),
+            "names": ArrayForm("text", ("size",), optional=True),
+        },
+        params={"properties": {"metric": {"type": "string"}}},
+        solution=ArrayForm("integer", ("size",), low=0, below="size"),
+    )
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
@@ -146,6 +156,11 @@ class TSP(Problem):
             )
         self._declare()
         self.action_space = gym.spaces.Discrete(n)
+
+    def pair_attributes(self) -> dict[str, Array]:
+        """All distances: (n, n)."""
+        lengths = distance_matrix(*self._metric)
+        return {"distance": self._relative(lengths) if self.features == "full" else lengths}
 
     def _relative(self, lengths: Array) -> Array:
         found: Array = np.log1p(lengths / self._spacing).astype(np.float32)

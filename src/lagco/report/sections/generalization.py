@@ -20,8 +20,9 @@ from lagco.report.sections.common import (
     selection_names,
 )
 from lagco.report.tables import Cell, Column, Table, mark_best_down, table
+from lagco.results.measures import MEASURES, SELECTIONS
 from lagco.study import paper_score
-from lagco.study.scores import MEASURES, SELECTIONS, middle, values_of
+from lagco.study.scores import middle, values_of
 
 
 def blocks(study: Study) -> Sequence[Block] | str:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from lagco.embedding.config import EncoderConfig, PretrainConfig
-from lagco.files import sha256
+from lagco.embedding.storage import ENCODER
 from lagco.problems import problem_class
 from lagco.study.code import code_version
 from lagco.study.ledger import Ledger, significant
@@ -78,11 +78,10 @@ def do(context: Context) -> Outcome:
         seed=spec["seed"],
         progress=False,
     )
-    tensors = (context.folder / "encoder.safetensors").read_bytes()
     rows = [row | {"loss": significant(row["loss"])} for row in encoder.curves]
     last = {f"{r['view']}/{r['head']}": r["loss"] for r in rows if r["split"] == "held-out"}
     return {
-        "sha256": sha256(tensors),
+        "sha256": ENCODER.read(context.folder).checksum,
         "layout_hash": encoder.layout_hash,
         "steps": encoder.training["steps"],
         "held_out_loss": last,

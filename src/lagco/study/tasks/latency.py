@@ -93,7 +93,7 @@ def do(context: Context) -> Outcome:
 
 def _too_many(method: str, actions: int | None) -> str | None:
     """Why a method cannot decide among so many raw actions."""
-    from lagco.agents.q_network import MOST_ACTIONS
+    from lagco.agents.action_tables import MOST_ACTIONS
 
     if method == FAISS:
         require_extra("faiss", "bench", "the comparison with FAISS")

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lagco.agents.config import TrainConfig, train_config
-from lagco.evaluation import InstanceResult, evaluate
+from lagco.evaluation import evaluate
+from lagco.results.evaluation import InstanceResult
+from lagco.results.measures import MEASURES
 from lagco.study.code import code_version
 from lagco.study.ledger import rounded, significant
-from lagco.study.scores import MEASURES, summary
+from lagco.study.scores import summary
 from lagco.study.task import Task
 from lagco.study.tasks.data import chosen
 from lagco.study.tasks.encoder import load_encoder

@@ -90,17 +90,30 @@ def stratified_interval(
 
 
 def _percentiles(found: Array, level: float) -> tuple[float, float]:
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    return _quantiles(found, (1 - level) / 2, (1 + level) / 2)
+
+
+def _quantiles(values: Array, low: float, high: float) -> tuple[float, float]:
+    with np.errstate(invalid="ignore"):
+        found = np.quantile(values, [low, high])
+    found[np.isnan(found)] = np.inf  # between two infinite values, or beside one
+    return float(found[0]), float(found[1])
+
+
+def train_test_gap(unseen: Values, seen: Values) -> float | None:
+    """Interquartile mean over unseen instances minus that over seen ones; None without either."""
+    if not (len(unseen) and len(seen)):
+        return None
+    return interquartile_mean(unseen) - interquartile_mean(seen)
 
 
 def shapiro_wilk(values: Values) -> float | None:
     """The p value of the Shapiro–Wilk test for normality; 1 if all values are equal, None below 3.
 
-    Above 5000 values scipy's p is an approximation, and so is this one.
+    Above 5000 values scipy's p is an approximation, and so is this one. None for infinite values.
     """
     array = np.asarray(values, dtype=np.float64)
-    if len(array) < 3:
+    if len(array) < 3 or not np.isfinite(array).all():
         return None
     if np.ptp(array) == 0.0:
         return 1.0
@@ -134,7 +147,7 @@ class Summary:
         p84: 84th percentile.
         iqm_interval: 95 % bootstrap interval of the interquartile mean.
         mean_interval: 95 % bootstrap interval of the mean (the one that the paper shows).
-        shapiro_p: p value of the Shapiro–Wilk test, None below 3 values.
+        shapiro_p: p value of the Shapiro–Wilk test, None below 3 values or where it was not asked.
     """
 
     count: int
@@ -147,21 +160,27 @@ class Summary:
     shapiro_p: float | None
 
 
-def summarise(values: Values, *, resamples: int = 2000) -> Summary | None:
-    """All statistics of a sample; None if it is empty."""
+def summarise(values: Values, *, resamples: int = 2000, normality: bool = True) -> Summary | None:
+    """All statistics of a sample; None if it is empty.
+
+    Args:
+        values: the sample; infinite ones are sorted to the end and may leave no finite mean.
+        resamples: of the bootstrap.
+        normality: whether to test for it, which takes a slow import.
+    """
     array = np.asarray(values, dtype=np.float64)
     if not len(array):
         return None
-    p16, p84 = np.percentile(array, [16, 84])
+    p16, p84 = _quantiles(array, 0.16, 0.84)
     return Summary(
         count=len(array),
         iqm=interquartile_mean(array),
         mean=mean(array),
-        p16=float(p16),
-        p84=float(p84),
+        p16=p16,
+        p84=p84,
         iqm_interval=bootstrap_interval(array, interquartile_mean, resamples=resamples),
         mean_interval=bootstrap_interval(array, mean, resamples=resamples),
-        shapiro_p=shapiro_wilk(array),
+        shapiro_p=shapiro_wilk(array) if normality else None,
     )
 
 

@@ -1,13 +1,11 @@
-"""Files that are either wholly there or not at all, with checksums over what they hold."""
+"""Files that are either wholly there or not at all, and bytes read with a limit."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import tempfile
 from pathlib import Path
-from typing import Any
 
 
 def write_atomically(path: str | Path, content: bytes) -> None:
@@ -38,14 +36,22 @@ def _umask() -> int:
     return mask
 
 
-def canonical_json(value: Any) -> str:
-    """One spelling per value: sorted keys, no spaces, no NaN. Used under checksums."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+def read_plain(path: Path, most: int) -> bytes:
+    """Bytes of a plain file of at most `most` bytes.
 
-
-def readable_json(value: Any) -> bytes:
-    """JSON for people: indented, keys in the given order, a newline at the end."""
-    return (json.dumps(value, indent=1, allow_nan=False) + "\n").encode()
+    Raises:
+        FileNotFoundError: there is none.
+        OSError: it cannot be read, is a link or no plain file, or is larger.
+    """
+    if path.is_symlink():
+        raise OSError("it is a link; copy the file itself")
+    size = path.stat().st_size
+    if not path.is_file():
+        raise OSError("it is no plain file")
+    if size > most:
+        raise OSError(f"it has {size} bytes, {most} are the most that is read")
+    with path.open("rb") as stream:
+        return stream.read(most)
 
 
 def sha256(content: bytes) -> str:

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from lagco.errors import UsageError
-from lagco.statistics import (
+from lagco.results.statistics import (
     bootstrap_interval,
     interquartile_mean,
     mean,

@@ -1,0 +1,182 @@
+"""Valid actions of a state as component tables and indices: action vectors are never written down.
+
+`iterative` reads all of them (:func:`read_actions`), `soft-projection` the nearest ones to a
+proto-action (:func:`nearest_actions`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from lagco.arrays import Array
+from lagco.latent.space import LatentView
+from lagco.search import NoValidAction, PathSpace, ProductSpace
+from lagco.search.errors import TooManyActions
+
+#: so many actions of a state are looked at; beyond it, as many that are drawn at random
+MOST_ACTIONS = 20_000
+
+
+@dataclass(frozen=True)
+class ActionTables:
+    """Actions of one state.
+
+    Attributes:
+        tables: component vectors, each (n_c, d_c).
+        starts: where each component's vector is added into an action's vector.
+        index: (k, components) rows of the tables; None where action i is row i of the only table.
+    """
+
+    tables: tuple[Array, ...]
+    starts: tuple[int, ...]
+    index: Array | None
+
+    @cached_property
+    def count(self) -> int:
+        """How many actions there are."""
+        return len(self.tables[0]) if self.index is None else len(self.index)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def vector(self, position: int, width: int) -> Array:
+        """Vector (width,) of one action."""
+        found = np.zeros(width, dtype=np.float32)
+        for c, (table, start) in enumerate(zip(self.tables, self.starts, strict=True)):
+            row = position if self.index is None else self.index[position, c]
+            found[start : start + table.shape[1]] += table[row]
+        return found
+
+    def vectors(self, width: int) -> Array:
+        """Vectors (k, width) of all actions."""
+        return np.array([self.vector(i, width) for i in range(len(self))]).reshape(-1, width)
+
+    def products(self, proto: Array) -> Array:
+        """Inner products (k,) of all actions with a proto-action (width,)."""
+        total: Array | None = None
+        for c, (table, start) in enumerate(zip(self.tables, self.starts, strict=True)):
+            part: Array = table @ proto[start : start + table.shape[1]]
+            if self.index is not None:
+                part = part[self.index[:, c]]
+            total = part if total is None else total + part
+        assert total is not None
+        return total
+
+    def trimmed(self) -> ActionTables:
+        """The same without the rows of tables that no action has, the index in few bytes."""
+        if self.index is None:
+            return self
+        tables, index = [], np.empty_like(self.index)
+        for c, table in enumerate(self.tables):
+            used = np.zeros(len(table), dtype=bool)
+            used[self.index[:, c]] = True
+            index[:, c] = (np.cumsum(used) - 1)[self.index[:, c]]
+            tables.append(table[used])
+        return replace(self, tables=tuple(tables), index=_in_few_bytes(index, tables))
+
+    def compact(self) -> ActionTables:
+        """The same in half precision and with the smallest integers, for keeping many."""
+        # a copy: the table may be a view of something that changes
+        tables = tuple([table.astype(np.float16) for table in self.tables])
+        index = None if self.index is None else _in_few_bytes(self.index, self.tables)
+        return replace(self, tables=tables, index=index)
+
+
+def _in_few_bytes(index: Array, tables: Sequence[Array]) -> Array:
+    """Rows of the tables in the smallest integers that hold them."""
+    return index.astype(np.min_scalar_type(max((len(table) for table in tables), default=0)))
+
+
+def read_actions(view: LatentView, rng: np.random.Generator) -> tuple[Array, ActionTables]:
+    """Search rows of the valid actions of the present state, and their component tables.
+
+    More than :data:`MOST_ACTIONS` declared actions are not listed but sampled with `rng`.
+    """
+    rows = _valid_rows(view, rng)
+    return rows, _component_tables(view, rows)
+
+
+def nearest_actions(view: LatentView, proto: Array, most: int) -> tuple[Array, ActionTables]:
+    """The same for all valid actions, or for the `most` nearest of them by inner product.
+
+    Tables hold no more than these actions need.
+
+    Raises:
+        NoValidAction: there is none.
+    """
+    actions = view.actions()
+    space = actions.space
+    if isinstance(space, ProductSpace) and space.size <= most:
+        rows = actions.list()
+        valid = np.asarray(view.env.are_valid_actions(view.raw(rows)), dtype=bool)
+        rows = rows[valid] if not valid.all() else rows
+    else:
+        rows = actions.nearest(proto, most, "inner", view.env).indices
+    if not len(rows):
+        raise NoValidAction("no action is valid")
+    return rows, _component_tables(view, rows).trimmed()
+
+
+def _component_tables(view: LatentView, rows: Array) -> ActionTables:
+    """Tables of search rows, which are different ones, and in order where they are all."""
+    actions = view.actions()
+    space, layout = actions.space, view.layout
+    if isinstance(space, PathSpace) and layout.path is not None:
+        return _path_tables(view, space, rows)
+    if isinstance(space, ProductSpace):
+        tables = tuple(space.tables)
+        if len(tables) == 1:
+            table = tables[0] if len(rows) == len(tables[0]) else tables[0][rows[:, 0]]
+            return ActionTables((table,), (0,), None)
+        if space.pooling == "sum":
+            return ActionTables(tables, (0,) * len(tables), rows)
+        if space.pooling == "concat":
+            starts = tuple([layout.columns[name].start for name in layout.names])
+            return ActionTables(tables, starts, rows)
+    return ActionTables((actions.vectors(rows).astype(np.float32),), (0,), None)
+
+
+def _path_tables(view: LatentView, space: PathSpace, rows: Array) -> ActionTables:
+    """Components other than the path, then a table per position whose last row is 'no node'."""
+    layout, path = view.layout, view.layout.path
+    assert path is not None
+    tables = list(space.leading)
+    if space.demand_table is not None:
+        tables.append(space.demand_table)
+    columns = list(range(len(tables)))
+    starts = [layout.columns[name].start for name in layout.names]
+    nodes, slot = space.paths.nodes, space.node_width
+    slots = min(space.paths.positions, path.reader.positions)  # longer paths keep their first nodes
+    padded = np.zeros((slots, nodes + 1, slot), dtype=np.float32)
+    padded[:, :nodes] = space.tables[:slots]
+    first = len(space.leading) + int(space.paths.has_demands)
+    columns += range(first, first + slots)
+    begin = layout.columns[path.name].start
+    starts += range(begin, begin + slots * slot, slot)
+    return ActionTables((*tables, *padded), tuple(starts), rows[:, columns])
+
+
+def _valid_rows(view: LatentView, rng: np.random.Generator) -> Array:
+    actions, env = view.actions(), view.env
+    space = actions.space
+    sampled = False
+    if isinstance(space, ProductSpace) and len(space.tables) == 1:
+        rows = np.arange(len(space.tables[0]))[:, None]
+    else:
+        try:
+            rows = actions.list(MOST_ACTIONS)
+        except TooManyActions:
+            rows = np.unique(actions.sample(rng, MOST_ACTIONS), axis=0)
+            sampled = True
+    if len(rows):
+        valid = np.asarray(env.are_valid_actions(view.raw(rows)), dtype=bool)
+        rows = rows if valid.all() else rows[valid]
+    if not len(rows) and sampled:
+        with contextlib.suppress(NoValidAction):
+            rows = view.nearest(np.zeros(view.space.scale.width, np.float32), 1, "inner").indices
+    return rows

@@ -1,0 +1,1 @@
+"""Figures of results: gaps, first and best of several episodes, summaries, statistics."""

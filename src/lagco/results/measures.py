@@ -1,0 +1,48 @@
+"""Measures of a result: which there are, which way is better, and what counts as worst."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+#: measures of an episode: scores of the final and of the best state on both scales, and the gap of
+#: the best state to the solver's value in percent
+MEASURES = ("score", "score_best", "solver_score", "solver_score_best", "gap")
+#: which of the episodes on an instance count
+SELECTIONS = ("best", "first", "all")
+
+
+def improvement(value: float, over: float, *, maximise: bool) -> float:
+    """By how much an objective is better than another; negative where it is worse."""
+    return value - over if maximise else over - value
+
+
+def gap(objective: float, reference: float, *, maximise: bool) -> float | None:
+    """How much worse an objective is than a reference, in percent of the reference.
+
+    None where the reference is 0 and the objective is not.
+    """
+    worse = -improvement(objective, reference, maximise=maximise)
+    if reference == 0:
+        return 0.0 if worse == 0 else None
+    return float(100.0 * worse / abs(reference))
+
+
+def maximised(measure: str) -> bool:
+    """Whether a larger value of the measure is better."""
+    return measure != "gap"
+
+
+def worst(measure: str) -> float:
+    """Value that an instance without a solution counts with: score 0, or an infinite gap."""
+    return 0.0 if maximised(measure) else math.inf
+
+
+def selected(values: Sequence[float | None], selection: str, *, maximise: bool) -> list[float]:
+    """Known values of one instance's episodes: of the ``first``, the ``best`` one, or ``all``."""
+    if selection == "first":
+        values = values[:1]
+    known = [value for value in values if value is not None]
+    if selection == "best" and known:
+        return [max(known) if maximise else min(known)]
+    return known

@@ -1,0 +1,29 @@
+"""The one way in which files are described, written whole and read with suspicion.
+
+:class:`Kind` is one kind of file: format, version, schema, checksum, tensors. What every kind of
+file holds is listed in ``docs/reference/files.md``.
+"""
+
+from lagco.store.files import sha256, write_atomically
+from lagco.store.kind import SHA256, Described, Kind
+from lagco.store.schema import Mismatch, Place, Schema, check, spelled_path
+from lagco.store.tensors import Tensors
+from lagco.store.text import canonical_json, parse_json, readable_json, shown
+
+__all__ = [
+    "SHA256",
+    "Described",
+    "Kind",
+    "Mismatch",
+    "Place",
+    "Schema",
+    "Tensors",
+    "canonical_json",
+    "check",
+    "parse_json",
+    "readable_json",
+    "sha256",
+    "shown",
+    "spelled_path",
+    "write_atomically",
+]

@@ -1,0 +1,160 @@
+"""Arrays in safetensors files, and what may be taken from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lagco.arrays import Array
+from lagco.errors import LagcoError
+from lagco.store.text import parse_json, shown
+
+#: the types of numbers that are read, by the names of safetensors
+_TYPES = {
+    "BOOL": np.bool_,
+    "I8": np.int8,
+    "U8": np.uint8,
+    "I16": np.int16,
+    "U16": np.uint16,
+    "I32": np.int32,
+    "U32": np.uint32,
+    "I64": np.int64,
+    "U64": np.uint64,
+    "F16": np.float16,
+    "F32": np.float32,
+    "F64": np.float64,
+}
+_HEADER = "lagco"
+
+
+class Tensors(Mapping[str, Array]):
+    """Arrays of one file by name; what is taken is checked against what it must be.
+
+    Args:
+        path: of the file, for messages.
+        arrays: what it holds.
+        error: class of the errors.
+    """
+
+    def __init__(self, path: Path, arrays: Mapping[str, Array], error: type[LagcoError]) -> None:
+        self.path = path
+        self._arrays = dict(arrays)
+        self._error = error
+        self._taken: set[str] = set()
+
+    def __getitem__(self, name: str) -> Array:
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def take(
+        self,
+        name: str,
+        shape: tuple[int | None, ...],
+        dtype: Any = np.float32,
+        low: float | None = None,
+    ) -> Array:
+        """The array of that name, of exactly that shape (None: any length) and type.
+
+        Args:
+            name: of the array.
+            shape: length of every axis.
+            dtype: type of the numbers.
+            low: no number is smaller.
+        """
+        array = self._arrays.get(name)
+        if array is None:
+            raise self.refused(f"tensor {name!r} is missing")
+        fits = len(shape) == array.ndim and all(
+            wanted in (None, length) for wanted, length in zip(shape, array.shape, strict=True)
+        )
+        if not fits:
+            wanted = str(tuple(shape)).replace("None", "any")
+            raise self.refused(f"tensor {name!r} has shape {array.shape}, it must have {wanted}")
+        if array.dtype != dtype:
+            raise self.refused(
+                f"tensor {name!r} has the type {array.dtype}, it must have {np.dtype(dtype)}"
+            )
+        if low is not None and array.size and array.min() < low:
+            raise self.refused(f"tensor {name!r} holds {array.min()}, less than {low:g}")
+        self._taken.add(name)
+        return array
+
+    def refuse_others(self) -> None:
+        """Refuse the file if it holds what was not taken."""
+        others = sorted(self._arrays.keys() - self._taken)
+        if others:
+            raise self.refused(f"holds tensors that belong nowhere: {', '.join(others[:5])}")
+
+    def refused(self, reason: str) -> LagcoError:
+        """The error to raise about this file."""
+        return self._error(f"{self.path}: {reason}")
+
+
+def pack_tensors(arrays: Mapping[str, Array], header: str | None = None) -> bytes:
+    """The safetensors file of `arrays`; the text `header` may travel with them."""
+    from safetensors.numpy import save
+
+    ordered = {name: np.asarray(arrays[name], order="C") for name in sorted(arrays)}
+    return save(ordered, None if header is None else {_HEADER: header})
+
+
+def unpack_tensors(
+    path: Path, content: bytes, error: type[LagcoError], *, finite: bool = True
+) -> Tensors:
+    """The arrays of a safetensors file.
+
+    Args:
+        path: of the file, for messages.
+        content: its bytes.
+        error: class of the errors.
+        finite: refuse numbers that are not finite.
+    """
+    from safetensors import SafetensorError, deserialize
+
+    try:
+        entries = deserialize(content)
+    except (SafetensorError, ValueError, TypeError, OverflowError) as damage:
+        raise error(f"{path}: damaged, not a safetensors file ({damage})") from damage
+    arrays: dict[str, Array] = {}
+    for name, entry in entries:
+        kind = _TYPES.get(entry["dtype"])
+        if kind is None:
+            known = ", ".join(_TYPES)
+            raise error(
+                f"{path}: tensor {shown(name)} is of type {entry['dtype']}; read are {known}"
+            )
+        try:
+            array = np.frombuffer(entry["data"], dtype=kind).reshape(entry["shape"])
+        except (ValueError, OverflowError, MemoryError) as damage:
+            raise error(f"{path}: tensor {shown(name)} has no possible shape ({damage})") from None
+        if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise error(f"{path}: tensor {shown(name)} holds numbers that are not finite")
+        if array.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
+            raise error(f"{path}: tensor {shown(name)} holds flags that are neither 0 nor 1")
+        arrays[name] = array
+    return Tensors(path, arrays, error)
+
+
+def header_of(content: bytes) -> str:
+    """The text that travels with the tensors of a file.
+
+    Raises:
+        ValueError: there is none.
+    """
+    length = int.from_bytes(content[:8], "little")
+    if not 2 <= length <= len(content) - 8:
+        raise ValueError("it is no safetensors file")
+    header = parse_json(content[8 : 8 + length])
+    extra = header.get("__metadata__") if isinstance(header, dict) else None
+    text = extra.get(_HEADER) if isinstance(extra, dict) else None
+    if not isinstance(text, str):
+        raise ValueError("its header says nothing about lagco")
+    return text
