@@ -2,10 +2,11 @@
 
     python benchmarks/default_agents.py [--problems tsp,ospf] [--seed 20261] [--instances 20]
 
-One row per problem and size: the paper's range, three times its largest size, and more for `tsp`. Gaps to the
-solver in percent (`cyber-path`: share of the hosts that is owned, `placement`: score on the solver's scale), first episode / best of 5, means over the
-instances with their standard errors. Results go to benchmarks/results/default_agents.json; nothing is computed
-twice, so the command can be stopped and given again.
+One row per problem and size: the paper's range, three times its largest size, and more for `tsp`.
+Gaps to the solver in percent (`cyber-path`: share of the hosts that is owned; `placement`: score on
+the solver's scale), first episode / best of 5, means over the instances with their standard errors.
+Results go to benchmarks/results/default_agents.json; nothing is computed twice, so the command can
+be stopped and given again.
 """
 
 from __future__ import annotations
