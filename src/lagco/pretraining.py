@@ -38,6 +38,7 @@ def pretrain(
     training: PretrainConfig | None = None,
     seed: int = 0,
     progress: bool = True,
+    device: str = "cpu",
 ) -> Encoder:
     """Pre-train the encoder of a problem on random valid trajectories over a data set.
 
@@ -50,6 +51,7 @@ def pretrain(
         training: budget and optimiser.
         seed: everything random follows from it.
         progress: whether to say how it goes.
+        device: ``cpu``, ``cuda``, or ``auto`` for cuda where there is one.
     """
     cls, instances = _resolved(problem, data)
     return pretrain_encoder(
@@ -61,6 +63,7 @@ def pretrain(
         training=training,
         seed=seed,
         progress=progress,
+        device=device,
     )
 
 

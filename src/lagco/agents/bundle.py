@@ -11,11 +11,12 @@ from typing import Any
 from lagco.agents.agent import Agent
 from lagco.agents.config import train_config
 from lagco.agents.method import Method
+from lagco.agents.own_network import AgentWeights, NetworkFactory, load_network
 from lagco.agents.registry import method_of
 from lagco.arrays import Array
 from lagco.core.declaration import Declaration, read_declaration
 from lagco.core.problem import Problem
-from lagco.errors import LagcoError
+from lagco.errors import LagcoError, UsageError
 from lagco.instances import Instance
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
@@ -63,6 +64,15 @@ AGENT = Kind(
                     "instances": {"type": "array", "items": SHA256},
                     "sizes": {"type": "array", "items": {"type": "integer", "minimum": 0}},
                     "steps": {"type": "integer", "minimum": 0},
+                    "validation": {
+                        "type": "object",
+                        "required": ["value", "steps"],
+                        "additionalProperties": False,
+                        "properties": {
+                            "value": {"type": "number"},
+                            "steps": {"type": "integer", "minimum": 0},
+                        },
+                    },
                 },
             },
             "space": {"anyOf": [{"type": "null"}, SHA256]},
@@ -93,7 +103,7 @@ def save_bundle(
         space: what it sees problems through.
         config: configuration of its training.
         facts: values that deciding needs beside the weights.
-        training: what it was trained on: instances, sizes, steps.
+        training: what it was trained on: instances, sizes, steps; perhaps its best validation.
         measured: what was measured in training, such as seconds.
     """
     folder = Path(folder)
@@ -114,6 +124,8 @@ def load(
     problem: str | type[Problem] | None = None,
     instance: Instance | None = None,
     decoder: str | None = None,
+    *,
+    policy_class: NetworkFactory | None = None,
 ) -> Agent:
     """Load a trained agent. Nothing in the files is executed, and nothing they name is imported.
 
@@ -124,6 +136,7 @@ def load(
             contain objects; declarations are read off it.
         decoder: how points become actions; the agent's own without. Needed if that is a rule,
             ``rule:module:function``, since a file must not say what to import.
+        policy_class: what made the policy's network in training, where that is of the user's own.
 
     Raises:
         BundleError: the message names the file and what is wrong with it.
@@ -151,10 +164,12 @@ def load(
         space = load_space(folder / SPACE, declaration, content["space"])
     method.check(file.tensors, content["facts"], space)
     file.tensors.refuse_others()
-    agent = Agent(cls, method, dict(file.tensors), _description(file), space)
-    if chosen != "nearest" and method.metric is not None:
-        agent = agent.with_decoder(chosen, config.get("k", 10))
-    return agent
+    try:
+        network = load_network(file.tensors, "policy", policy_class)
+    except UsageError as error:
+        raise BundleError(f"{folder}: {error}") from error
+    weights = AgentWeights(file.tensors, {} if network is None else {"policy": network})
+    return Agent(cls, method, weights, _description(file), space).configured(decoder)
 
 
 def read_description(folder: Path) -> dict[str, Any]:

@@ -171,7 +171,7 @@ class ProjectionMethod(Method):
         """See :class:`~lagco.agents.method.Method`."""
         policy: Any = model.policy
         found = layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
-        return found | {"log_std": policy.log_std.detach().numpy()}
+        return found | {"log_std": policy.log_std.detach().cpu().numpy()}
 
     def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
         """See :class:`~lagco.agents.method.Method`."""

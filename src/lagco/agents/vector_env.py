@@ -13,7 +13,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from lagco.arrays import Array
 from lagco.core.problem import Problem
-from lagco.errors import InstanceError, UsageError
+from lagco.errors import InstanceError, LagcoError, UsageError
 from lagco.instances import Instance
 
 ROTATIONS = ("episode", "paper")
@@ -141,6 +141,7 @@ class ProblemVecEnv(VecEnv):
         for index in range(self.num_envs):
             self._begin(index)
             self._observe(index, self._observations[index])
+        self._refuse_strange(np.zeros(self.num_envs))
         return self._observations.copy()
 
     def step_async(self, actions: Array) -> None:
@@ -166,7 +167,29 @@ class ProblemVecEnv(VecEnv):
                 dones[index] = True
                 info = self._end(index, info, truncated and not terminated)
             infos.append(info)
+        self._refuse_strange(rewards)
         return self._observations.copy(), rewards, dones, infos
+
+    def _refuse_strange(self, rewards: Array) -> None:
+        """Refuse observations and rewards that are not finite: nothing can be learnt from them."""
+        if np.isfinite(self._observations).all() and np.isfinite(rewards).all():
+            return
+        rows = ~np.isfinite(self._observations).reshape(self.num_envs, -1)
+        index = int(np.flatnonzero(rows.any(axis=1) | ~np.isfinite(rewards))[0])
+        name = type(self.problems[index]).__name__
+        if rows[index].any():
+            places = np.flatnonzero(rows[index])
+            found = self._observations[index].ravel()[places[0]]
+            what = f"number {places[0]} of the observation is {found}"
+            what += f" (and {len(places) - 1} more)" if len(places) > 1 else ""
+        else:
+            what = f"the reward is {rewards[index]}"
+        episode = self._episodes[index]
+        raise LagcoError(
+            f"{name}, instance {self.instances[episode['instance']].name!r}, seed "
+            f"{episode['seed']}, after {len(episode['actions'])} actions: {what}; training stops "
+            "here. `lagco check` looks for attributes and rewards that are not finite"
+        )
 
     def _end(self, index: int, info: dict[str, Any], cut: bool) -> dict[str, Any]:
         episode = self._episodes[index]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,11 @@ class GraphBatch:
     message_features: Tensor
     graph: Tensor
     sizes: np.ndarray[Any, Any]
+
+    def to(self, device: str) -> GraphBatch:
+        """The same on another device."""
+        tensors = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "sizes"}
+        return replace(self, **{name: tensor.to(device) for name, tensor in tensors.items()})
 
 
 class GraphEncoder(nn.Module):

@@ -14,6 +14,7 @@ import numpy as np
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
 from lagco.embedding.config import EncoderConfig, PretrainConfig
+from lagco.embedding.devices import torch_device
 from lagco.embedding.encoder import Encoder, fit_encoder
 from lagco.embedding.one_thread import one_thread
 from lagco.embedding.states import EnvSource, collect_snapshots, view_states
@@ -32,6 +33,7 @@ def pretrain(
     training: PretrainConfig | None = None,
     seed: int = 0,
     progress: bool = True,
+    device: str = "cpu",
 ) -> Encoder:
     """Pre-train the encoder of a problem on a data set.
 
@@ -44,6 +46,7 @@ def pretrain(
         training: budget and optimiser.
         seed: everything random follows from it.
         progress: print a line per look at the held-out states.
+        device: ``cpu``, ``cuda``, or ``auto`` for cuda where there is one.
     """
     if config is None:
         config = EncoderConfig(text_width=None if features == "paper" else 32)
@@ -53,6 +56,7 @@ def pretrain(
         training=training,
         seed=seed,
         progress=_print_progress if progress else None,
+        device=device,
     )
     encoder.training |= {"problem": problem.name, "features": features}
     if out is not None:
@@ -82,6 +86,7 @@ def pretrain_on(
     training: PretrainConfig | None = None,
     seed: int = 0,
     progress: Progress | None = None,
+    device: str = "cpu",
 ) -> Encoder:
     """Pre-train an encoder on environments (or factories of them).
 
@@ -89,6 +94,7 @@ def pretrain_on(
     some states where there is only one environment.
     """
     config, training = config or EncoderConfig(), training or PretrainConfig()
+    device = torch_device(device)
     began = time.perf_counter()
     declaration, collected = collect_snapshots(sources, training.states, seed)
     train, held_out = _split(collected, training.held_out, seed)
@@ -101,7 +107,9 @@ def pretrain_on(
             states = view_states(view, (snapshot[name] for snapshot in train))
             others = view_states(view, (snapshot[name] for snapshot in held_out))
             rng = np.random.default_rng([seed, 1, index])
-            network, decoder, curves = train_view(view, states, others, training, rng, progress)
+            network, decoder, curves = train_view(
+                view, states, others, training, rng, progress, device
+            )
             view.adopt(network, decoder)
             encoder.curves += curves
             steps[name] = max((row["step"] for row in curves), default=0)

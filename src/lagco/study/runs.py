@@ -38,6 +38,7 @@ def train_and_test(context: Context) -> Outcome:
         encoder=load_encoder(context.ledger, spec["encoder"]),
         pad_to=data,
         report=context.report,
+        keep_checkpoint=False,
     )
     began = time.perf_counter()
     evaluation = evaluate(

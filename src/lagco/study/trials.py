@@ -25,6 +25,7 @@ def try_out(context: Context) -> Outcome:
             encoder=load_encoder(context.ledger, spec["encoder"]),
             pad_to=data,
             report=context.report,
+            keep_checkpoint=False,
         )
     except (UsageError, FloatingPointError, ValueError) as error:  # a choice that cannot work
         return {"value": None, "summary": None, "error": str(error)}, {}
