@@ -145,6 +145,24 @@ class Agent:
             measured=described["measured"],
         )
 
+    def export(self, path: str | Path, instance: Instance | None = None) -> None:
+        """Write the agent for use without this library.
+
+        Args:
+            path: a file ``….onnx`` for the policy network alone, or a folder that holds everything
+                that decides, for numpy alone.
+            instance: any one of the problem, where that cannot draw instances; for a folder.
+
+        Raises:
+            UsageError: names what the folder could not do.
+        """
+        from lagco.agents.export import export_onnx, export_runtime
+
+        if Path(path).suffix == ".onnx":
+            export_onnx(self, path)
+        else:
+            export_runtime(self, path, instance)
+
     def with_decoder(self, decoder: str, k: int = 10) -> Agent:
         """The same agent with another decoder."""
         metric = self.method.metric

@@ -130,6 +130,10 @@ def load_network(
     """
     widths = weights.get(f"{prefix}.{WIDTHS}")
     if widths is None:
+        if factory is not None:
+            raise UsageError(
+                "policy_class=: the agent's policy network is one of lagco's own; leave it out"
+            )
         return None
     if factory is None:
         raise UsageError(

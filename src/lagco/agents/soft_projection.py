@@ -323,7 +323,7 @@ class SoftProjectionActor(ProjectionActor):
         unbounded = AgentWeights(weights)
         unbounded["log_std"] = np.zeros(1, np.float32)
         super().__init__(env, unbounded, space, decoder or Decoder("nearest", 1, "inner"))
-        self._low, self._high = np.full(1, -np.inf, np.float32), np.full(1, np.inf, np.float32)
+        self.low, self.high = np.full(1, -np.inf, np.float32), np.full(1, np.inf, np.float32)
         self._temperature = float(np.exp(weights["log_temperature"][0]))
 
     def _row(self, proto: Array, rng: np.random.Generator, explore: bool) -> Array:

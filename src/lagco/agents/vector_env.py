@@ -140,8 +140,7 @@ class ProblemVecEnv(VecEnv):
         """Begin an episode everywhere."""
         for index in range(self.num_envs):
             self._begin(index)
-            self._observe(index, self._observations[index])
-        self._refuse_strange(np.zeros(self.num_envs))
+            self._see(index)
         return self._observations.copy()
 
     def step_async(self, actions: Array) -> None:
@@ -162,33 +161,31 @@ class ProblemVecEnv(VecEnv):
             if self._shaped_rewards:
                 reward = info["shaped_reward"]
             rewards[index] = reward * (problem.episode_length if self._scale_rewards else 1)
-            self._observe(index, self._observations[index])
+            self._see(index, float(rewards[index]))
             if terminated or truncated:
                 dones[index] = True
                 info = self._end(index, info, truncated and not terminated)
             infos.append(info)
-        self._refuse_strange(rewards)
         return self._observations.copy(), rewards, dones, infos
 
-    def _refuse_strange(self, rewards: Array) -> None:
-        """Refuse observations and rewards that are not finite: nothing can be learnt from them."""
-        if np.isfinite(self._observations).all() and np.isfinite(rewards).all():
-            return
-        rows = ~np.isfinite(self._observations).reshape(self.num_envs, -1)
-        index = int(np.flatnonzero(rows.any(axis=1) | ~np.isfinite(rewards))[0])
-        name = type(self.problems[index]).__name__
-        if rows[index].any():
-            places = np.flatnonzero(rows[index])
-            found = self._observations[index].ravel()[places[0]]
-            what = f"number {places[0]} of the observation is {found}"
-            what += f" (and {len(places) - 1} more)" if len(places) > 1 else ""
+    def _see(self, index: int, reward: float = 0.0) -> None:
+        """Write the observation of problem `index`; refuse it, or the reward, if not finite."""
+        observation = self._observations[index]
+        self._observe(index, observation)
+        strange = ~np.isfinite(observation)
+        if strange.any():
+            places = np.flatnonzero(strange)
+            what = f"number {places[0]} of the observation is {observation.ravel()[places[0]]}"
+            what += f" (and {len(places) - 1} more are not finite)" if len(places) > 1 else ""
+        elif not np.isfinite(reward):
+            what = f"the reward is {reward}"
         else:
-            what = f"the reward is {rewards[index]}"
-        episode = self._episodes[index]
+            return
+        episode, name = self._episodes[index], type(self.problems[index]).__name__
         raise LagcoError(
             f"{name}, instance {self.instances[episode['instance']].name!r}, seed "
-            f"{episode['seed']}, after {len(episode['actions'])} actions: {what}; training stops "
-            "here. `lagco check` looks for attributes and rewards that are not finite"
+            f"{episode['seed']}, after {len(episode['actions'])} actions: {what}; nothing can be "
+            "learnt from that. `lagco check` finds attributes and rewards that are not finite"
         )
 
     def _end(self, index: int, info: dict[str, Any], cut: bool) -> dict[str, Any]:
@@ -211,7 +208,7 @@ class ProblemVecEnv(VecEnv):
             "episode": {"r": float(self._returns[index]), "l": length, "t": 0.0},
         }
         self._begin(index)
-        self._observe(index, self._observations[index])
+        self._see(index)
         return info
 
     def _begin(self, index: int) -> None:
