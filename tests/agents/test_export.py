@@ -62,7 +62,9 @@ def dumped(agent, env, episode_states):
     actor = agent.actor(env)
     assert isinstance(actor, ProjectionActor)
     rng = np.random.default_rng(0)
-    for number, _ in zip(range(episode_states), Episode(env, 3, explore=False).states(agent), strict=False):
+    for number, _ in zip(
+        range(episode_states), Episode(env, 3, explore=False).states(agent), strict=False
+    ):
         views = env.graph_views()
         for view, graph in views.items():
             arrays[f"{number}|{view}|edges|"] = graph.edges
@@ -139,7 +141,9 @@ def test_edges_and_options_can_be_exported(name, tmp_path):
         action = policy.decide(
             views,
             state["functions"],
-            lambda found, allowed=allowed: [tuple(np.atleast_1d(a).tolist()) in allowed for a in found],
+            lambda found, allowed=allowed: [
+                tuple(np.atleast_1d(a).tolist()) in allowed for a in found
+            ],
         )
         np.testing.assert_allclose(policy.observe(views, state["functions"]), seen, atol=2e-4)
         assert np.atleast_1d(action).tolist() == wanted
@@ -205,19 +209,31 @@ def test_a_network_of_ones_own_trains_saves_and_loads(method, tmp_path):
     given = settings(method, steps=512) | {"method": method, "policy": Residual}
     agent = lagco.train("tsp", instances(), tmp_path / "a", encoder=brief_encoder("tsp"), **given)
     other = lagco.load(tmp_path / "a", policy_class=Residual)
-    assert agent.solve(instances()[0], seed=1).episodes == other.solve(instances()[0], seed=1).episodes
+    assert (
+        agent.solve(instances()[0], seed=1).episodes == other.solve(instances()[0], seed=1).episodes
+    )
     assert lagco.evaluate(other, instances(), episodes=2).results[0].refused is None
-    lagco.train("tsp", instances(), tmp_path / "a", encoder=brief_encoder("tsp"), **given | {"steps": 1024})
-    lagco.train("tsp", instances(), tmp_path / "b", encoder=brief_encoder("tsp"), **given | {"steps": 1024})
+    lagco.train(
+        "tsp", instances(), tmp_path / "a", encoder=brief_encoder("tsp"), **given | {"steps": 1024}
+    )
+    lagco.train(
+        "tsp", instances(), tmp_path / "b", encoder=brief_encoder("tsp"), **given | {"steps": 1024}
+    )
     if method == "projection":  # the rate of the other falls
-        assert (tmp_path / "a/agent.safetensors").read_bytes() == (tmp_path / "b/agent.safetensors").read_bytes()
+        assert (tmp_path / "a/agent.safetensors").read_bytes() == (
+            tmp_path / "b/agent.safetensors"
+        ).read_bytes()
     other.export(tmp_path / "own.onnx")
     onnxruntime = pytest.importorskip("onnxruntime")
     network = perceptron(other.weights, "policy")
     inputs = np.random.default_rng(0).normal(size=(3, network.inputs)).astype(np.float32)
     session = onnxruntime.InferenceSession(str(tmp_path / "own.onnx"))
-    np.testing.assert_allclose(session.run(None, {"observation": inputs})[0], network(inputs), atol=1e-5)
-    with pytest.raises(lagco.LagcoError, match="torch module of the user's own.*give policy_class="):
+    np.testing.assert_allclose(
+        session.run(None, {"observation": inputs})[0], network(inputs), atol=1e-5
+    )
+    with pytest.raises(
+        lagco.LagcoError, match="torch module of the user's own.*give policy_class="
+    ):
         lagco.load(tmp_path / "a")
     with pytest.raises(lagco.LagcoError, match="policy_class=.*makes another network"):
         lagco.load(tmp_path / "a", policy_class=lambda i, o: Residual(i, o, 8))

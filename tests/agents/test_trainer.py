@@ -105,7 +105,9 @@ def test_a_saved_agent_decides_the_same(tmp_path):
     agent.save(tmp_path)
     assert (tmp_path / WEIGHTS).read_bytes() == (trained("projection") / WEIGHTS).read_bytes()
     other = lagco.load(tmp_path)
-    assert agent.solve(instances()[0], seed=1).episodes == other.solve(instances()[0], seed=1).episodes
+    assert (
+        agent.solve(instances()[0], seed=1).episodes == other.solve(instances()[0], seed=1).episodes
+    )
     with pytest.raises(LagcoError, match="an agent but no run"):
         run(tmp_path)
 
@@ -151,7 +153,9 @@ def test_the_bundle_holds_the_best_weights_of_an_interrupted_run_too(method, tmp
     assert (whole / WEIGHTS).read_bytes() == (broken / WEIGHTS).read_bytes()
     curves = [[row["validation"] for row in rows(folder)] for folder in (whole, broken)]
     assert curves[0] == curves[1]
-    values = {int(row["steps"]): float(row["validation"]) for row in rows(whole) if row["validation"]}
+    values = {
+        int(row["steps"]): float(row["validation"]) for row in rows(whole) if row["validation"]
+    }
     assert sorted(values) == [512, 1024, 1536, 2048]
     best = agent.description["training"]["validation"]
     assert best["value"] == pytest.approx(max(values.values()), abs=1e-5)
@@ -249,7 +253,9 @@ def test_a_device_that_is_missing_is_refused(tmp_path):
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_learns_on_cuda(method, tmp_path):
     agent = run(tmp_path / "agent", method, steps=512, device="cuda")
-    more = run(tmp_path / "more", method, steps=512, device="cuda", init=tmp_path / "agent", encoder=None)
+    more = run(
+        tmp_path / "more", method, steps=512, device="cuda", init=tmp_path / "agent", encoder=None
+    )
     run(tmp_path / "agent", method, steps=1024, device="cpu")
     for found in (agent, more):
         assert all(np.isfinite(array).all() for array in found.weights.values())
@@ -293,6 +299,8 @@ def test_numbers_that_are_none_stop_a_run_at_once(what, tmp_path):
 
     found = {"observation": "of the observation is nan", "reward": "the reward is nan"}[what]
     with pytest.raises(LagcoError, match=found) as caught:
-        lagco.train(Broken, instances(), tmp_path, **settings("p-discrete-m"), method="p-discrete-m")
+        lagco.train(
+            Broken, instances(), tmp_path, **settings("p-discrete-m"), method="p-discrete-m"
+        )
     assert Broken.taken == 20
     assert any(repr(instance.name) in str(caught.value) for instance in instances())

@@ -16,6 +16,7 @@ from lagco.agents.registry import method_of
 from lagco.arrays import Array
 from lagco.core.declaration import Declaration, read_declaration
 from lagco.core.problem import Problem
+from lagco.embedding.encoder import NetworkClass
 from lagco.errors import LagcoError, UsageError
 from lagco.instances import Instance
 from lagco.latent.files import load_space, save_space
@@ -126,6 +127,7 @@ def load(
     decoder: str | None = None,
     *,
     policy_class: NetworkFactory | None = None,
+    encoder_class: NetworkClass | None = None,
 ) -> Agent:
     """Load a trained agent. Nothing in the files is executed, and nothing they name is imported.
 
@@ -137,6 +139,7 @@ def load(
         decoder: how points become actions; the agent's own without. Needed if that is a rule,
             ``rule:module:function``, since a file must not say what to import.
         policy_class: what made the policy's network in training, where that is of the user's own.
+        encoder_class: what made the encoder's module in pre-training, likewise.
 
     Raises:
         BundleError: the message names the file and what is wrong with it.
@@ -161,7 +164,7 @@ def load(
     space = None
     if method.latent:
         declaration = _declaration(cls, content, instance)
-        space = load_space(folder / SPACE, declaration, content["space"])
+        space = load_space(folder / SPACE, declaration, content["space"], encoder_class)
     method.check(file.tensors, content["facts"], space)
     file.tensors.refuse_others()
     try:

@@ -34,7 +34,7 @@ from lagco.arrays import Array
 from lagco.core.declaration import read_declaration
 from lagco.core.problem import Problem
 from lagco.embedding.devices import torch_device
-from lagco.embedding.encoder import Encoder
+from lagco.embedding.encoder import Encoder, NetworkClass
 from lagco.embedding.pretrain import pretrain, problem_environments
 from lagco.errors import LagcoError, UsageError
 from lagco.instances import DataSet, Instance
@@ -101,6 +101,7 @@ class Trainer:
             where it is installed without.
         policy: makes the policy's network, a ``torch.nn.Module`` from observations (B, inputs) to
             (B, outputs): a class or function of (inputs, outputs).
+        encoder_class: what made the module of `encoder` or `init`, where that is of one's own.
         keep_checkpoint: whether a finished run keeps the checkpoint that more steps go on from.
         report: called after every rollout with the row of the curve.
         settings: fields of the method's configuration, ``method`` among them.
@@ -128,6 +129,7 @@ class Trainer:
         callbacks: Any = None,
         logger: str | None = None,
         policy: NetworkFactory | None = None,
+        encoder_class: NetworkClass | None = None,
         keep_checkpoint: bool = True,
         report: Report | None = None,
         **settings: Any,
@@ -149,14 +151,13 @@ class Trainer:
                 "give validation="
             )
         if encoder is not None and not isinstance(encoder, Encoder):
-            encoder = Encoder.load(encoder)
+            encoder = Encoder.load(encoder, encoder_class=encoder_class)
         self._encoder = encoder
-        self._policy = policy
-        self._start = (
-            None
-            if init is None
-            else load(init, self.problem, self._instances[0], policy_class=policy)
-        )
+        own = encoder_class or (encoder.network_class if encoder is not None else None)
+        self._classes: dict[str, Any] = {"policy_class": policy, "encoder_class": own}
+        self._start = None
+        if init is not None:
+            self._start = load(init, self.problem, self._instances[0], **self._classes)
         self._callbacks = given_callbacks(callbacks)
         self._writers = writer_names(logger)
         self._keep_checkpoint = keep_checkpoint
@@ -194,9 +195,7 @@ class Trainer:
     def agent(self) -> Agent:
         """The agent that the folder holds."""
         decoder = getattr(self.config, "decoder", None)
-        return load(
-            self.folder, self.problem, self._instances[0], decoder, policy_class=self._policy
-        )
+        return load(self.folder, self.problem, self._instances[0], decoder, **self._classes)
 
     # -- a run
 
@@ -208,7 +207,9 @@ class Trainer:
             space = self._start.space if self._start else self._space()
         env = method.env(self.problem, self._instances, space, config, self._reserved)
         model = method.model(env, config)
-        network = None if self._policy is None else use_network(model, self._policy, method.name)
+        policy, network = self._classes["policy_class"], None
+        if policy is not None:
+            network = use_network(model, policy, method.name)
         scorer = _scorer(env, config)
         if self._start is not None:
             _adopt_all(model, method.weights, scorer, self._start, config)
@@ -278,7 +279,8 @@ class Trainer:
         if (folder / "latent.json").exists():
             env = self.problem(self._instances[0], features=config.features)
             env.reset(seed=0)
-            return load_space(folder, read_declaration(env, env.graph_views()))
+            declared = read_declaration(env, env.graph_views())
+            return load_space(folder, declared, encoder_class=self._classes["encoder_class"])
         encoder = self._encoder or pretrain(
             self.problem,
             self._instances,
@@ -312,7 +314,7 @@ class Trainer:
         return [*others, *pad_to, *self._validation]
 
     def _identify(self) -> str:
-        start = self._start
+        start, policy = self._start, self._classes["policy_class"]
         content = {
             "problem": self.problem.name,
             "instances": [instance.checksum for instance in self._instances],
@@ -321,7 +323,7 @@ class Trainer:
             "init": None if start is None else start.description["sha256"],
             "pad_to": [instance.checksum for instance in self._reserved],
             "validation": [instance.checksum for instance in self._validation],
-            "policy": None if self._policy is None else self._policy.__qualname__,
+            "policy": None if policy is None else getattr(policy, "__qualname__", repr(policy)),
         }
         return sha256(canonical_json(content).encode())
 

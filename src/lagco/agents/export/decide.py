@@ -92,7 +92,7 @@ class Policy:
         target = np.concatenate([edges[1], edges[0, both]])
         sent = np.concatenate([links, links[both]])
         if view["directed"]:
-            side = np.repeat(np.float32([0, 1]), [edges.shape[1], len(both)])
+            side = np.repeat(np.array([0, 1], np.float32), [edges.shape[1], len(both)])
             sent = np.concatenate([sent, side[:, None]], axis=1)
         w = weight("w")  # (d, k + 1, out)
         x = nodes @ weight("root") + weight("bias")
