@@ -283,7 +283,6 @@ def test_numbers_that_are_none_stop_a_run_at_once(what, tmp_path):
     tsp = problem_class("tsp")
 
     class Broken(tsp):
-        name = "broken-tsp"
         taken = 0
 
         def step(self, action):
@@ -294,7 +293,7 @@ def test_numbers_that_are_none_stop_a_run_at_once(what, tmp_path):
                 rest[-1]["shaped_reward"] = reward
             if type(self).taken == 20 and what == "observation":
                 view = next(iter(self.graph_views().values()))
-                view.set_node("x", 0, np.nan)
+                view.set_node("share_left", 0, np.nan)
             return observation, reward, *rest
 
     found = {"observation": "of the observation is nan", "reward": "the reward is nan"}[what]

@@ -9,8 +9,8 @@ from lagco.arrays import Array
 from lagco.core.declaration import Declaration
 from lagco.core.pooling import POOLINGS, Pooling
 from lagco.core.spec import Object
-from lagco.embedding.reduction import Reduction
 from lagco.embedding.encoder import NetworkClass
+from lagco.embedding.reduction import Reduction
 from lagco.embedding.storage import load_encoder, save_encoder
 from lagco.errors import LagcoError, UsageError
 from lagco.latent.components import ObjectVectors
