@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import gymnasium as gym
 import numpy as np
 import pytest
 import torch
@@ -17,7 +18,7 @@ from lagco.agents.projection import ProjectionActor
 from lagco.agents.shipped import FOLDER
 from lagco.core.declaration import read_declaration
 from lagco.core.descriptors import STRUCTURAL
-from lagco.core.spec import Function
+from lagco.core.spec import Edge, Function, Object
 from lagco.generation import generate_instance
 from lagco.problems import problem_class
 from lagco.rollout import Episode
@@ -67,7 +68,7 @@ def dumped(agent, env, episode_states):
     ):
         views = env.graph_views()
         for view, graph in views.items():
-            arrays[f"{number}|{view}|edges|"] = graph.edges
+            arrays[f"{number}|{view}|edges|"] = np.array(graph.edges)
             for name, column in graph.nodes.items():
                 arrays[f"{number}|{view}|nodes|{name}"] = np.array(column)
             for name, column in graph.edge_attributes.items():
@@ -114,11 +115,35 @@ def test_a_folder_decides_as_the_library_does(name, size, method, tmp_path):
         assert action == wanted
 
 
-@pytest.mark.parametrize("name", ["ospf", "min-vertex"])
-def test_edges_and_options_can_be_exported(name, tmp_path):
-    agent = lagco.load(FOLDER / name)
+class EdgeCut(problem_class("max-cut")):
+    """Maximum cut whose actions name an edge and which of its ends to move."""
+
+    def _load(self, instance):
+        super()._load(instance)
+        attributes = {"attributes": ["weight"]} if self.features == "full" else {}
+        self._action_type = {
+            "edge": Edge(**attributes),
+            "end": Object(choices=["first", "second"], extractor="onehot"),
+        }
+        self.action_space = gym.spaces.MultiDiscrete([self._view.num_edges, 2])
+
+    def _apply(self, action):
+        super()._apply(self._view.edges[int(action[1]), int(action[0])])
+
+    def is_valid_action(self, action):
+        return True
+
+    def sample_valid_action(self, rng=None):
+        return (rng or self.np_random).integers([self._view.num_edges, 2])
+
+
+def test_edges_and_choices_can_be_exported(tmp_path):
+    data = instances("max-cut")
+    encoder = brief_encoder("max-cut")
+    given = settings("projection", steps=256) | {"shaped_rewards": False}
+    agent = lagco.train(EdgeCut, data, tmp_path / "agent", encoder=encoder, **given)
     agent.export(tmp_path)
-    env = problem_class(name)(generate_instance(name, size=10, seed=8))
+    env = EdgeCut(generate_instance("max-cut", size=10, seed=8))
     arrays, about, expected = dumped(agent, env, 4)
     sys.path.insert(0, str(tmp_path))
     try:
@@ -152,7 +177,8 @@ def test_edges_and_options_can_be_exported(name, tmp_path):
 @pytest.mark.parametrize(
     ("folder", "message"),
     [
-        (lambda: FOLDER / "traffic", "action 'path': Path components"),
+        (lambda: FOLDER / "traffic", "action 'communication_path': Path components"),
+        (lambda: FOLDER / "ospf", "action 'delta': objects in the attributes of others"),
         (lambda: trained("iterative"), "iterative does not decide by the nearest action"),
         (lambda: trained("projection", steps=256, decoder="preview"), "the decoder 'preview'"),
         (lambda: trained("projection", steps=256, reduce=3), "reduced action vectors"),

@@ -141,7 +141,9 @@ def test_what_is_no_callback_is_refused(wrong, tmp_path):
 # -- validation
 
 
-@pytest.mark.parametrize("method", ["projection", "soft-projection", "p-discrete-m"])
+@pytest.mark.parametrize(
+    "method", ["projection", "soft-projection", "taught-projection", "p-discrete-m"]
+)
 def test_the_bundle_holds_the_best_weights_of_an_interrupted_run_too(method, tmp_path):
     checked = {"validation": instances()[1:], "evaluate_every": 512, "steps": 2048}
     agent = run(tmp_path / "whole", method, **checked)
@@ -156,7 +158,7 @@ def test_the_bundle_holds_the_best_weights_of_an_interrupted_run_too(method, tmp
     values = {
         int(row["steps"]): float(row["validation"]) for row in rows(whole) if row["validation"]
     }
-    assert sorted(values) == [512, 1024, 1536, 2048]
+    assert sorted(values)[-1] == 2048 and len(values) >= 3  # a ranker learns from the second on
     best = agent.description["training"]["validation"]
     assert best["value"] == pytest.approx(max(values.values()), abs=1e-5)
     assert values[best["steps"]] == max(values.values())
@@ -250,7 +252,7 @@ def test_a_device_that_is_missing_is_refused(tmp_path):
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", tuple(METHODS))
 def test_every_method_learns_on_cuda(method, tmp_path):
     agent = run(tmp_path / "agent", method, steps=512, device="cuda")
     more = run(
@@ -278,28 +280,40 @@ def test_pre_training_on_cuda_reaches_what_the_cpu_does(variational):
 # -- numbers that are none
 
 
-@pytest.mark.parametrize("what", ["observation", "reward"])
-def test_numbers_that_are_none_stop_a_run_at_once(what, tmp_path):
-    tsp = problem_class("tsp")
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("function", "number .* of the observation is nan"),
+        ("attribute", "node attribute 'gain': row 0 is not a finite number"),
+        ("reward", "the reward is nan"),
+    ],
+)
+def test_numbers_that_are_none_stop_a_run_at_once(what, message, tmp_path):
+    class Broken(problem_class("max-cut")):
+        armed = False
 
-    class Broken(tsp):
-        taken = 0
+        def steps_left(self, view):
+            return float("nan") if self.armed and what == "function" else super().steps_left(view)
 
         def step(self, action):
             observation, reward, *rest = super().step(action)
-            type(self).taken += 1
-            if type(self).taken == 20 and what == "reward":
-                reward = float("nan")
-                rest[-1]["shaped_reward"] = reward
-            if type(self).taken == 20 and what == "observation":
-                view = next(iter(self.graph_views().values()))
-                view.set_node("share_left", 0, np.nan)
+            if self.armed and what == "reward":
+                reward = rest[-1]["shaped_reward"] = float("nan")
+            if self.armed and what == "attribute":
+                self.graph_views()["graph"].set_node("gain", 0, np.nan)
             return observation, reward, *rest
 
-    found = {"observation": "of the observation is nan", "reward": "the reward is nan"}[what]
-    with pytest.raises(LagcoError, match=found) as caught:
+    seen = []
+
+    def arm(found, _):
+        seen.append(found["self"].num_timesteps)
+        Broken.armed = len(seen) == 5
+        return True
+
+    data, encoder = instances("max-cut"), brief_encoder("max-cut")
+    with pytest.raises(LagcoError, match=message) as caught:
         lagco.train(
-            Broken, instances(), tmp_path, **settings("p-discrete-m"), method="p-discrete-m"
+            Broken, data, tmp_path, encoder=encoder, callbacks=arm, **settings("projection")
         )
-    assert Broken.taken == 20
-    assert any(repr(instance.name) in str(caught.value) for instance in instances())
+    assert len(seen) == 5
+    assert any(f"Broken, instance {i.name!r}, seed" in str(caught.value) for i in data)

@@ -109,6 +109,42 @@ def nearest_actions(view: LatentView, proto: Array, most: int) -> tuple[Array, A
     Raises:
         NoValidAction: there is none.
     """
+    rows = _nearest_rows(view, proto, most)
+    return rows, _component_tables(view, rows).trimmed()
+
+
+def labelled_actions(
+    view: LatentView, proto: Array, most: int, right: Array
+) -> tuple[Array, ActionTables, Array]:
+    """:func:`nearest_actions` and, wherever they are, the actions that are right.
+
+    Args:
+        view: of the state.
+        proto: (d,)
+        most: so many are looked at, and the right ones.
+        right: raw actions (k,) or (k, m); empty where none is known.
+
+    Returns:
+        Search rows, their tables, and which of them are right (bool).
+
+    Raises:
+        NoValidAction: there is none.
+    """
+    rows = _nearest_rows(view, proto, most)
+    if not len(right):
+        return rows, _component_tables(view, rows).trimmed(), np.zeros(len(rows), dtype=bool)
+    wanted = view.actions().rows(view.env.parts_from_actions(np.asarray(right)))
+    places = {row: place for place, row in enumerate(map(tuple, rows.tolist()))}
+    missing = [row for row in map(tuple, wanted.tolist()) if row not in places]
+    if missing:
+        rows = np.concatenate([rows, np.array(sorted(set(missing)), dtype=rows.dtype)])
+        places = {row: place for place, row in enumerate(map(tuple, rows.tolist()))}
+    labels = np.zeros(len(rows), dtype=bool)
+    labels[[places[row] for row in map(tuple, wanted.tolist())]] = True
+    return rows, _component_tables(view, rows).trimmed(), labels
+
+
+def _nearest_rows(view: LatentView, proto: Array, most: int) -> Array:
     actions = view.actions()
     space = actions.space
     if isinstance(space, ProductSpace) and space.size <= most:
@@ -119,7 +155,7 @@ def nearest_actions(view: LatentView, proto: Array, most: int) -> tuple[Array, A
         rows = actions.nearest(proto, most, "inner", view.env).indices
     if not len(rows):
         raise NoValidAction("no action is valid")
-    return rows, _component_tables(view, rows).trimmed()
+    return rows
 
 
 def _component_tables(view: LatentView, rows: Array) -> ActionTables:

@@ -12,6 +12,7 @@ import numpy as np
 
 from lagco.agents.method import Actor, Method
 from lagco.agents.network import perceptron
+from lagco.agents.ranker import Ranker
 from lagco.agents.scorer import score_with
 from lagco.agents.team import Team
 from lagco.arrays import Array
@@ -168,7 +169,14 @@ class Agent:
         metric = self.method.metric
         if metric is None:
             raise UsageError(f"decoder={decoder!r}: {self.name} does not decode points")
-        values = None
+        values, ranker = None, None
+        if decoder == "ranked":
+            if "ranker.mean" not in self.weights:
+                raise UsageError(
+                    "decoder='ranked': this agent was trained without a ranker; train one with "
+                    "--method taught-projection"
+                )
+            ranker = Ranker(self.weights)
         if decoder == "scored":
             if "scorer.0.weight" not in self.weights:
                 raise UsageError(
@@ -176,5 +184,6 @@ class Agent:
                     "--decoder scored"
                 )
             values = partial(score_with, perceptron(self.weights, "scorer"))
-        chosen = Decoder(decoder, k, metric, values)
+        temperature = float(self.description["config"].get("temperature", 1.0))
+        chosen = Decoder(decoder, k, metric, values, ranker, temperature)
         return Agent(self.problem, self.method, self.weights, self.description, self.space, chosen)

@@ -86,9 +86,9 @@ def save_checkpoint(
         scorer: of the decoder ``scored``, where there is one.
         validation: with the best weights so far, where there is one.
     """
-    arrays = _module_arrays("policy", model.policy, model.policy.optimizer)
+    arrays = module_arrays("policy", model.policy, model.policy.optimizer)
     if scorer is not None:
-        arrays |= _module_arrays("scorer", scorer.network, scorer.optimizer)
+        arrays |= module_arrays("scorer", scorer.network, scorer.optimizer)
     if validation is not None:
         arrays |= {f"best/{name}": array for name, array in validation.weights.items()}
     arrays["rng/torch"] = torch.get_rng_state().numpy()
@@ -134,9 +134,9 @@ def restore_checkpoint(
             "folder or remove it"
         )
     try:
-        _restore_module("policy", model.policy, model.policy.optimizer, arrays)
+        restore_module("policy", model.policy, model.policy.optimizer, arrays)
         if scorer is not None:
-            _restore_module("scorer", scorer.network, scorer.optimizer, arrays)
+            restore_module("scorer", scorer.network, scorer.optimizer, arrays)
             scorer.restore(header["scorer"])
         if validation is not None:
             validation.restore(header["validation"], _under("best/", arrays))
@@ -170,7 +170,7 @@ def _under(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
     }
 
 
-def _module_arrays(prefix: str, module: Any, optimiser: Any) -> dict[str, Array]:
+def module_arrays(prefix: str, module: Any, optimiser: Any) -> dict[str, Array]:
     """Weights of a module and the state of its optimiser."""
     arrays = {
         f"{prefix}/{name}": t.detach().cpu().numpy() for name, t in module.state_dict().items()
@@ -181,9 +181,15 @@ def _module_arrays(prefix: str, module: Any, optimiser: Any) -> dict[str, Array]
     return arrays
 
 
-def _restore_module(prefix: str, module: Any, optimiser: Any, arrays: Mapping[str, Array]) -> None:
+def load_module(prefix: str, module: Any, arrays: Mapping[str, Array]) -> None:
+    """Give a module the weights ``prefix/…``."""
     weights = _under(f"{prefix}/", arrays)
     module.load_state_dict({name: torch.from_numpy(a.copy()) for name, a in weights.items()})
+
+
+def restore_module(prefix: str, module: Any, optimiser: Any, arrays: Mapping[str, Array]) -> None:
+    """The inverse of :func:`module_arrays`."""
+    load_module(prefix, module, arrays)
     content = optimiser.state_dict()
     content["state"] = {}
     for name, array in arrays.items():

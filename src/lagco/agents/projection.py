@@ -249,6 +249,8 @@ class ProjectionActor:
 
     def _row(self, proto: Array, rng: np.random.Generator, explore: bool) -> Array:
         """Search row (1, m) of the action that is taken."""
+        if explore and self._decoder.draws:
+            return self._decoder.draw(self.view, proto, rng, self._observation)
         if explore:
             proto = proto + self._deviation * rng.standard_normal(len(proto), dtype=np.float32)
         proto = np.minimum(np.maximum(proto, self.low), self.high)  # np.clip is slower

@@ -16,13 +16,16 @@ from numba import njit
 from torch import Tensor, nn
 
 from lagco.arrays import Array
-from lagco.errors import LagcoError
+from lagco.errors import UsageError
+from lagco.store import Tensors
 
 PREFIX = "ranker."
 #: standardised inputs are cut off here
 _FAR = 5.0
 _HIDDEN = -1e4
 _EPSILON = 1e-5
+#: layers of a ranker at most
+_MOST = 64
 
 
 class RankerNetwork(nn.Module):
@@ -110,7 +113,7 @@ class RankerNetwork(nn.Module):
 
     def arrays(self) -> dict[str, Array]:
         """Weights as a bundle stores them; the module's own, not copies."""
-        found = {PREFIX + name: t.detach().numpy() for name, t in self.state_dict().items()}
+        found = {PREFIX + name: t.detach().cpu().numpy() for name, t in self.state_dict().items()}
         return found | {PREFIX + "heads": np.array([self.heads], np.int64)}
 
 
@@ -140,30 +143,40 @@ class Ranker:
 
     def __call__(self, candidates: Array, pairs: Array | None) -> Array:
         """Logits (k,) of candidates (k, f) with pair features (k, k, g) or None."""
+        count = len(candidates)
         if pairs is None:
-            pairs = np.zeros((len(candidates), len(candidates), 0), np.float32)
+            pairs = np.zeros((count, count, 0), np.float32)
+        if candidates.shape[1] != self.features or pairs.shape != (count, count, self.pairs):
+            raise UsageError(
+                f"the ranker was trained on {self.features} features of candidates and "
+                f"{self.pairs} of pairs, here are {candidates.shape[1]} and {pairs.shape[2]}; was "
+                "it trained for another problem?"
+            )
         found: Array = rank(candidates, pairs, self._heads, *self._weights)
         return found
 
 
-def _folded(own: Mapping[str, Array]) -> tuple[Array, ...]:
-    """Arrays of the compiled pass: transposed, gains of norms folded into the layers after them.
+def take_ranker(tensors: Tensors) -> None:
+    """Take the arrays of a ranker from a file; refuse those that do not fit each other."""
+    features = int(tensors.take(PREFIX + "mean", (None,)).shape[0])
+    pairs = int(tensors.take(PREFIX + "pair_mean", (None,)).shape[0])
+    width = int(tensors.take(PREFIX + "first.weight", (None, features)).shape[0])
+    layers = sum(name.startswith(PREFIX + "joined.") for name in tensors) // 2
+    heads = tensors.take(PREFIX + "heads", (1,), np.int64)
+    if not (1 <= int(heads[0]) <= width and width % int(heads[0]) == 0 and 1 <= layers <= _MOST):
+        raise tensors.refused(
+            f"a ranker of {layers} layers of width {width} with {int(heads[0])} heads"
+        )
+    with torch.device("meta"):  # shapes alone
+        reference = RankerNetwork(features, pairs, width, layers, int(heads[0])).state_dict()
+    for name, tensor in reference.items():
+        tensors.take(PREFIX + name, tuple(tensor.shape))
 
-    Raises:
-        LagcoError: arrays are missing or do not fit each other.
-    """
-    try:
-        layers = sum(name.startswith("joined.") for name in own) // 2
-        features, pairs = own["mean"].shape[0], own["pair_mean"].shape[0]
-        width, heads = own["first.weight"].shape[0], int(own["heads"][0])
-        reference = RankerNetwork(features, pairs, width, layers, heads).state_dict()
-        for name, tensor in reference.items():
-            if own[name].shape != tuple(tensor.shape) or own[name].dtype != np.float32:
-                raise LagcoError(
-                    f"ranker.{name} has shape {own[name].shape}, it must have {tuple(tensor.shape)}"
-                )
-    except (KeyError, RuntimeError, ZeroDivisionError, IndexError) as error:
-        raise LagcoError(f"the weights of the ranker are not complete ({error})") from error
+
+def _folded(own: Mapping[str, Array]) -> tuple[Array, ...]:
+    """Arrays of the compiled pass: transposed, gains of norms folded into the layers after them."""
+    layers = sum(name.startswith("joined.") for name in own) // 2
+    width, heads = own["first.weight"].shape[0], int(own["heads"][0])
 
     def folded(norm: str, layer: str) -> tuple[Array, Array]:
         weight, bias = own[f"{layer}.weight"], own[f"{layer}.bias"]

@@ -22,6 +22,7 @@ METHODS: Registry[Method] = Registry(
         "iterative": "lagco.agents.iterative:METHOD",
         "projection": "lagco.agents.projection:METHOD",
         "soft-projection": "lagco.agents.soft_projection:METHOD",
+        "taught-projection": "lagco.agents.taught_projection:METHOD",
     },
 )
 

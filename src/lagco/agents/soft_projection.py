@@ -328,8 +328,8 @@ class SoftProjectionActor(ProjectionActor):
 
     def _row(self, proto: Array, rng: np.random.Generator, explore: bool) -> Array:
         decoder = self._decoder
-        if not explore or decoder.spelling == "sampled":  # which explores on its own
-            return super()._row(proto, rng, False)
+        if not explore or decoder.draws or decoder.spelling == "sampled":  # explore on their own
+            return super()._row(proto, rng, explore and decoder.draws)
         rows, candidates = nearest_actions(self.view, proto, CANDIDATES)
         logits = candidates.products(proto) / self._temperature
         # the largest of these are draws from the softmax, without replacement

@@ -225,9 +225,12 @@ class Trainer:
             arrays = method.weights(model) | ({} if scorer is None else scorer.arrays())
             return AgentWeights(arrays, {} if network is None else {"policy": network})
 
-        def agent() -> Agent:
+        def agent() -> Agent | None:
             described = {"config": config.as_dict(), "facts": method.facts(env)}
-            return Agent(self.problem, method, weights(), described, space).configured()
+            try:
+                return Agent(self.problem, method, weights(), described, space).configured()
+            except UsageError:  # what its decoder needs has not learnt anything yet
+                return None
 
         def save() -> None:
             save_checkpoint(path, model, env, self._identity, scorer, validation)
@@ -236,7 +239,8 @@ class Trainer:
             rounds = Rounds(curve, save, agent, env, config, scorer, validation)
             self._learn(model, rounds, done)
             save()
-        best = weights() if validation is None else validation.weights
+        judged = validation is not None and validation.value is not None
+        best = validation.weights if judged and validation is not None else weights()
         save_bundle(
             self.folder,
             self.problem,
@@ -250,7 +254,7 @@ class Trainer:
                 "sizes": [instance.size for instance in self._instances],
                 "steps": int(model.num_timesteps),
             }
-            | ({} if validation is None else {"validation": validation.summary()}),
+            | ({"validation": validation.summary()} if judged and validation is not None else {}),
             measured={"seconds": round(curve.earlier + time.perf_counter() - began, 1)},
         )
         if not self._keep_checkpoint:

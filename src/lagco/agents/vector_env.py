@@ -13,7 +13,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from lagco.arrays import Array
 from lagco.core.problem import Problem
-from lagco.errors import InstanceError, LagcoError, UsageError
+from lagco.errors import InstanceError, LagcoError, SpecError, UsageError
 from lagco.instances import Instance
 
 ROTATIONS = ("episode", "paper")
@@ -153,40 +153,68 @@ class ProblemVecEnv(VecEnv):
         rewards = np.zeros(count, dtype=np.float32)
         dones = np.zeros(count, dtype=bool)
         infos: list[dict[str, Any]] = []
-        for index, problem in enumerate(self.problems):
+        for index in range(count):
             raw = self._raw_action(index, self._actions[index])
-            _, reward, terminated, truncated, info = problem.step(raw)
-            self._episodes[index]["actions"].append(raw)
-            self._returns[index] += reward
-            if self._shaped_rewards:
-                reward = info["shaped_reward"]
-            rewards[index] = reward * (problem.episode_length if self._scale_rewards else 1)
-            self._see(index, float(rewards[index]))
-            if terminated or truncated:
-                dones[index] = True
-                info = self._end(index, info, truncated and not terminated)
+            rewards[index], dones[index], info = self.step_problem(index, raw)
             infos.append(info)
         return self._observations.copy(), rewards, dones, infos
+
+    def step_problem(self, index: int, raw: Any) -> tuple[float, bool, dict[str, Any]]:
+        """Step one problem by a raw action: reward, whether its episode ended, and info.
+
+        One that ended starts anew; :meth:`observations` has the present state in either case.
+        """
+        problem = self.problems[index]
+        _, reward, terminated, truncated, info = problem.step(raw)
+        self._episodes[index]["actions"].append(raw)
+        self._returns[index] += reward
+        if self._shaped_rewards:
+            reward = info["shaped_reward"]
+        reward *= problem.episode_length if self._scale_rewards else 1
+        self._see(index, reward)
+        if terminated or truncated:
+            info = self._end(index, info, truncated and not terminated)
+        return reward, terminated or truncated, info
+
+    def restart(self, index: int) -> None:
+        """Begin another episode of one problem, whatever became of the present one."""
+        self._begin(index)
+        self._see(index)
+
+    def observations(self) -> Array:
+        """Observations of the present states (N, w), as a copy."""
+        return self._observations.copy()
+
+    def episode_seed(self, index: int) -> int:
+        """Seed of the present episode of one problem."""
+        return int(self._episodes[index]["seed"])
 
     def _see(self, index: int, reward: float = 0.0) -> None:
         """Write the observation of problem `index`; refuse it, or the reward, if not finite."""
         observation = self._observations[index]
-        self._observe(index, observation)
-        strange = ~np.isfinite(observation)
-        if strange.any():
-            places = np.flatnonzero(strange)
-            what = f"number {places[0]} of the observation is {observation.ravel()[places[0]]}"
-            what += f" (and {len(places) - 1} more are not finite)" if len(places) > 1 else ""
+        try:
+            self._observe(index, observation)
+        except SpecError as error:
+            raise SpecError(f"{self._where(index)}: {error}") from error
+        strange = np.flatnonzero(~np.isfinite(observation))
+        if len(strange):
+            what = f"number {strange[0]} of the observation is {observation.ravel()[strange[0]]}"
+            what += f" (and {len(strange) - 1} more are not finite)" if len(strange) > 1 else ""
         elif not np.isfinite(reward):
             what = f"the reward is {reward}"
         else:
             return
-        episode, name = self._episodes[index], type(self.problems[index]).__name__
         raise LagcoError(
-            f"{name}, instance {self.instances[episode['instance']].name!r}, seed "
-            f"{episode['seed']}, after {len(episode['actions'])} actions: {what}; nothing can be "
-            "learnt from that. `lagco check` finds attributes and rewards that are not finite"
+            f"{self._where(index)}: {what}; nothing can be learnt from that. `lagco check` finds "
+            "attributes, functions and rewards that are not finite"
         )
+
+    def _where(self, index: int) -> str:
+        """How to reach the present state of a problem."""
+        episode, name = self._episodes[index], type(self.problems[index]).__name__
+        instance = self.instances[episode["instance"]].name
+        taken = len(episode["actions"])
+        return f"{name}, instance {instance!r}, seed {episode['seed']}, after {taken} actions"
 
     def _end(self, index: int, info: dict[str, Any], cut: bool) -> dict[str, Any]:
         episode = self._episodes[index]

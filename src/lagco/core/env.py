@@ -111,6 +111,9 @@ class ContinuousEnv(gym.Env[Any, Any]):
 
     # preview(self, actions) -> values may be defined: the value by which to rank raw actions one
     # step ahead (higher is better), leaving the state as it is.
+    #
+    # candidate_features(self, actions) -> CandidateFeatures may be defined: what the decoder
+    # `ranked` sees of a few raw actions, leaving the state as it is.
 
     # -- what everything else calls
 

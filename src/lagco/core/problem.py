@@ -69,6 +69,8 @@ class Problem(ContinuousEnv):
     scaled_by_sweeps: ClassVar[bool] = False
     #: entry of ``info`` whose value after a step `preview` foretells the order of
     preview_key: ClassVar[str] = "objective"
+    #: teacher of agents that are taught, unless another is chosen: see ``lagco.agents.teachers``
+    teacher: ClassVar[str] = "search"
     #: size used by ``make`` when neither instance nor size is given
     default_size: ClassVar[int] = 20
     #: what instances hold, checked whenever one is read or used
@@ -190,6 +192,35 @@ class Problem(ContinuousEnv):
         """A solution that is no worse, by a local search of that name."""
         raise UsageError(f"improve={how!r}: {cls.name} has no such local search; leave it out")
 
+    # -- what teachers ask
+
+    def demonstrate(self, solution: Array) -> Array:
+        """Raw actions that lead from the present state to a known solution: (k,) or (k, m).
+
+        All of them are equally right; empty where none leads there.
+        """
+        raise UsageError(
+            f"{type(self).__name__} does not define demonstrate(solution), which the teacher "
+            "'solver' needs; choose another teacher"
+        )
+
+    def continued_solution(self, seed: int) -> Array | None:
+        """A good solution that contains what was decided so far; None where none is known.
+
+        Where it is defined, the teacher `solver` also teaches in states that the learner reached.
+        """
+        return None
+
+    def advise(self) -> Array:
+        """Raw actions that a search of the problem's own would take now: (k,) or (k, m).
+
+        It may be slow, and it may ask more than an agent can see.
+        """
+        raise UsageError(
+            f"{type(self).__name__} does not define advise(), a search of its own; the teacher "
+            "'search' then plays many episodes instead"
+        )
+
     def draw_on(self, axes: Any) -> None:
         """Draw the state on matplotlib axes."""
         raise UsageError(f"{type(self).__name__} has no viewer; define draw_on(axes)")
@@ -198,8 +229,9 @@ class Problem(ContinuousEnv):
 
     @classmethod
     def defines(cls, hook: str) -> bool:
-        """Whether the class has a ``draw``, ``sweep`` or ``solve`` of its own."""
-        return getattr(cls, hook).__func__ is not getattr(Problem, hook).__func__
+        """Whether the class has a hook (``draw``, ``solve``, ``advise``, …) of its own."""
+        own, base = getattr(cls, hook), getattr(Problem, hook)
+        return getattr(own, "__func__", own) is not getattr(base, "__func__", base)
 
     @classmethod
     def generate(

@@ -215,6 +215,46 @@ class ActionSet:
                 at += 1
         return parts
 
+    def rows(self, parts: Array) -> Array:
+        """Search rows of values of the components (k, m), those that are offered: (k', …).
+
+        The inverse of :meth:`parts`, for actions that are given from outside.
+        """
+        if self._rows is not None:
+            known = {tuple(row): i for i, row in enumerate(self.parts(self.list()).tolist())}
+            found = [known[row] for row in map(tuple, parts.tolist()) if row in known]
+            return np.array(found, dtype=np.int64).reshape(-1, 1)
+        rows: list[list[int]] = []
+        for part in parts.tolist():
+            row = self._row(part)
+            if row is not None:
+                rows.append(row)
+        return np.array(rows, dtype=np.int64).reshape(len(rows), parts.shape[1])
+
+    def _row(self, part: Sequence[int]) -> list[int] | None:
+        """Search row of one action's values, the nodes of a path last; None if not offered."""
+        names, layout = self._names, self._layout
+        values: dict[str, int] = {}
+        path: Sequence[int] = ()
+        rest = list(part)
+        for place in layout.order:
+            if place == len(names):
+                path, rest = rest[: len(part) - place], rest[len(part) - place :]
+            else:
+                values[names[place]] = rest.pop(0)
+        row: dict[str, int] = {}
+        for name in names:
+            table = self._tables[name]
+            low, high = 0, len(table.values)
+            if table.offsets is not None:
+                parent = row[layout.references[name]]
+                low, high = int(table.offsets[parent]), int(table.offsets[parent + 1])
+            places_of = np.flatnonzero(table.values[low:high] == values[name])
+            if not len(places_of):
+                return None
+            row[name] = low + int(places_of[0])
+        return [*row.values(), *path]
+
     def vectors(self, rows: Array) -> Array:
         """Vectors (k, d) of search rows, columns as declared; padded or cut to the slots."""
         found = self.space.vectors(rows)

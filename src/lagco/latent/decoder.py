@@ -11,11 +11,14 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.errors import UsageError
+from lagco.latent.candidates import candidate_features
 from lagco.latent.space import LatentView
-from lagco.search import Metric, Neighbours, Strategy, make_strategy
+from lagco.search import Metric, Neighbours, Ranked, Strategy, make_strategy
 
 #: (observation (w,), action vectors (k, d)) -> values (k,)
 ActionValues: TypeAlias = Callable[[Array, Array], Array]
+#: (candidates (k, f), pairs (k, k, g) or None) -> logits (k,)
+CandidateLogits: TypeAlias = Callable[[Array, Array | None], Array]
 
 
 @dataclass
@@ -31,12 +34,14 @@ class Decoder:
     """Decodes proto-actions.
 
     Args:
-        spelling: ``nearest``, ``sampled``, ``rule:module:function``, ``scored`` or ``preview``. A
-            rule is a function (candidates, scores, context) -> position with the raw actions as
-            candidates (k, …) and a :class:`DecodingContext`.
+        spelling: ``nearest``, ``sampled``, ``rule:module:function``, ``scored``, ``preview`` or
+            ``ranked``. A rule is a function (candidates, scores, context) -> position with the
+            raw actions as candidates (k, …) and a :class:`DecodingContext`.
         k: how many of the nearest actions to choose among.
         metric: of the search.
         values: what ``scored`` ranks by: Q(o, u).
+        ranker: what ``ranked`` chooses by: logits from the features of the candidates.
+        temperature: of the draws of ``sampled`` and ``ranked``.
     """
 
     def __init__(
@@ -45,17 +50,26 @@ class Decoder:
         k: int = 10,
         metric: Metric = "cosine",
         values: ActionValues | None = None,
+        ranker: CandidateLogits | None = None,
+        temperature: float = 1.0,
     ) -> None:
         if k < 1:
             raise UsageError(f"k={k}: a decoder chooses among at least 1 action")
         self.spelling = spelling
         self.metric: Metric = metric
         self.values = values
+        self.ranker = ranker
         self._by_rule = spelling.startswith("rule")
         scorer = self._scored if spelling == "scored" else None
         try:
             self._strategy: Strategy = make_strategy(
-                spelling, k, metric=metric, scorer=scorer, preview=self._previewed
+                spelling,
+                k,
+                temperature=temperature,
+                metric=metric,
+                scorer=scorer,
+                preview=self._previewed,
+                ranker=self._ranked,
             )
         except ValueError as error:
             raise UsageError(f"decoder={spelling!r}, k={k}: {error}") from error
@@ -80,6 +94,34 @@ class Decoder:
         found = view.nearest(proto, self._strategy.k, self.metric)
         return self.pick(view, found, rng, observation)
 
+    @property
+    def draws(self) -> bool:
+        """Whether the decoder itself explores, by drawing among the candidates."""
+        return isinstance(self._strategy, Ranked)
+
+    def draw(
+        self,
+        view: LatentView,
+        proto: Array,
+        rng: np.random.Generator,
+        observation: Array | None = None,
+    ) -> Array:
+        """Search row (1, m) of an action drawn among the candidates."""
+        found = view.nearest(proto, self._strategy.k, self.metric)
+        return self.draw_among(view, found, rng, observation)
+
+    def draw_among(
+        self,
+        view: LatentView,
+        found: Neighbours,
+        rng: np.random.Generator,
+        observation: Array | None = None,
+    ) -> Array:
+        """Search row (1, m) of one drawn among actions that were found, best first."""
+        assert isinstance(self._strategy, Ranked)
+        position = self._strategy.draw(found, DecodingContext(view.env, view, observation), rng)
+        return found.indices[position : position + 1]
+
     def pick(
         self,
         view: LatentView,
@@ -96,6 +138,13 @@ class Decoder:
             candidates = found._replace(indices=view.raw(found.indices))
         position = self._strategy.choose(candidates, context, rng)
         return found.indices[position : position + 1]
+
+    def _ranked(self, found: Neighbours, context: DecodingContext) -> Array:
+        if self.ranker is None:
+            raise UsageError(
+                "the ranked decoder needs a trained ranker; train the agent with a teacher"
+            )
+        return self.ranker(*candidate_features(context.view, found, context.observation))
 
     def _previewed(self, rows: Array, context: DecodingContext) -> Array:
         preview = getattr(context.problem, "preview", None)

@@ -12,7 +12,7 @@ from lagco.search.path_space import PathSpace
 from lagco.search.paths import PathSet
 from lagco.search.planner import Plan, plan_search
 from lagco.search.product import LISTED, ProductSpace
-from lagco.search.strategies import Strategy, make_strategy
+from lagco.search.strategies import Ranked, Strategy, make_strategy
 from lagco.search.validity import RowPredicate, Validity
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "PathSpace",
     "Plan",
     "ProductSpace",
+    "Ranked",
     "RowPredicate",
     "Strategy",
     "TooManyActions",

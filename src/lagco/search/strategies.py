@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from lagco.search.metrics import Ints, Neighbours
 
-STRATEGIES = ("nearest", "sampled", "rule", "scored", "preview")
+STRATEGIES = ("nearest", "sampled", "rule", "scored", "preview", "ranked")
 
 Rule = Callable[[Ints, NDArray[np.float64], Any], int]
 """(candidates (k, m), scores (k,), context) -> position."""
 Scorer = Callable[[Ints, Any], ArrayLike]
 """(candidates (k, m), context) -> (k,) values, the largest is taken."""
+Logits = Callable[[Neighbours, Any], NDArray[Any]]
+"""(neighbours, context) -> (k,) logits."""
 
 
 class Strategy(Protocol):
@@ -103,6 +105,23 @@ class Preview:
         return _largest(self.preview(neighbours.indices, context), neighbours, "preview")
 
 
+class Ranked:
+    """The candidate of the largest logit of a ranker that sees all of them at once."""
+
+    def __init__(self, logits: Logits, k: int = 16, temperature: float = 1.0) -> None:
+        self.k = _at_least_one(k)
+        self.logits = logits
+        self.temperature = temperature
+
+    def choose(self, neighbours: Neighbours, context: Any, rng: np.random.Generator) -> int:
+        return int(self.logits(neighbours, context).argmax())
+
+    def draw(self, neighbours: Neighbours, context: Any, rng: np.random.Generator) -> int:
+        """A position drawn with probability softmax(logits / temperature)."""
+        logits = self.logits(neighbours, context) / self.temperature
+        return int((logits + rng.gumbel(size=len(logits))).argmax())
+
+
 def make_strategy(
     spelling: str,
     k: int = 10,
@@ -111,11 +130,12 @@ def make_strategy(
     metric: str = "cosine",
     scorer: Scorer | None = None,
     preview: Scorer | None = None,
+    ranker: Logits | None = None,
 ) -> Strategy:
     """The strategy of its command-line spelling.
 
-    spelling: nearest | sampled | rule:module:function | scored | preview; `scored` and `preview`
-    need the callable of that name.
+    spelling: nearest | sampled | rule:module:function | scored | preview | ranked; the last three
+    need a callable: `scorer`, `preview`, `ranker`.
     """
     name, _, rest = spelling.partition(":")
     if name == "nearest" and not rest:
@@ -132,11 +152,15 @@ def make_strategy(
         if preview is None:
             raise ValueError("decoding 'preview' needs a problem that offers a preview")
         return Preview(preview, k)
+    if name == "ranked" and not rest:
+        if ranker is None:
+            raise ValueError("decoding 'ranked' needs a ranker: this agent has learned none")
+        return Ranked(ranker, k, temperature)
     close = difflib.get_close_matches(name, STRATEGIES, n=1)
     hint = f"; did you mean {close[0]!r}?" if close and close[0] != name else ""
     raise ValueError(
-        f"unknown decoding {spelling!r}: nearest, sampled, rule:module:function, scored or "
-        f"preview{hint}"
+        f"unknown decoding {spelling!r}: nearest, sampled, rule:module:function, scored, "
+        f"preview or ranked{hint}"
     )
 
 

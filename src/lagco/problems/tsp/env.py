@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.candidates import CandidateFeatures
 from lagco.core.graph import GraphView
 from lagco.core.pooling import Mean
 from lagco.core.problem import Problem, named_start
@@ -17,6 +18,7 @@ from lagco.core.spec import Attribute, Graph, Node
 from lagco.errors import InstanceError, UsageError
 from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.features import graph_observation
+from lagco.problems.tsp.candidates import EACH, PAIRS, describe_cities
 from lagco.problems.tsp.distances import (
     distance,
     distance_matrix,
@@ -55,6 +57,7 @@ class TSP(Problem):
 
     name = "tsp"
     preview_key = "length"
+    teacher = "solver"
     form = InstanceForm(
         arrays={
             "coordinates": ArrayForm("number", ("size", 2), optional=True),
@@ -329,6 +332,32 @@ class TSP(Problem):
     def preview(self, actions: Array) -> Array:
         """Minus the length each city adds: (k,)."""
         return -distance_row(*self._metric, self._current)[actions]
+
+    def candidate_features(self, actions: Array) -> CandidateFeatures:
+        """Distances, directions, neighbours and priced spanning trees of candidate cities."""
+        cities = np.asarray(actions, dtype=np.int64).reshape(-1)
+        each = np.empty((len(cities), EACH), dtype=np.float32)
+        pairs = np.empty((len(cities), len(cities), PAIRS), dtype=np.float32)
+        metric, near, visited = self._metric, self._nearest, self._visited
+        describe_cities(*metric, near, visited, self._current, self._start, cities, each, pairs)
+        return CandidateFeatures(each, pairs)
+
+    def demonstrate(self, solution: Array) -> Array:
+        """The next city of a tour that contains the one so far; at its start both neighbours."""
+        n, count = self.instance.size, self._count
+        at = int(np.flatnonzero(solution == self._current)[0])
+        following = np.array([solution[(at + 1) % n], solution[at - 1]])
+        if count == 1:
+            return np.unique(following)
+        return following[self._visited[following] == 0][:1]
+
+    def continued_solution(self, seed: int) -> Array | None:
+        """The tour so far, completed by the solver's search over the cities left."""
+        if self._count < 2 or self.instance.size - self._count < 3:
+            return None
+        from lagco.problems.tsp.solver import complete_tour
+
+        return complete_tour(self._metric, self.solution(), self._visited, seed)
 
     def starts(self) -> list[Any]:
         """Any city."""

@@ -14,7 +14,10 @@ from lagco.arrays import Array
 from lagco.instances import Instance, SolverReference
 from lagco.problems.random_stream import next_below, random_stream
 from lagco.problems.tsp.distances import (
+    RULES,
+    Metric,
     distance,
+    distance_row,
     metric_of,
     neighbour_lists,
     tour_length,
@@ -23,6 +26,7 @@ from lagco.problems.tsp.distances import (
 NEIGHBOURS = 10
 ROUNDS_PER_CITY = 300
 MAX_ROUNDS = 2_000_000
+_COMPLETION_ROUNDS = 20
 _STRETCH = 50
 _EPSILON = 1e-9
 
@@ -49,6 +53,39 @@ def descend(instance: Instance, tour: Array) -> Array:
     start = np.asarray(tour, dtype=np.int64).copy()
     found: Array = search_tour(*metric, neighbours, start, 0, random_stream(0))
     return found
+
+
+def complete_tour(metric: Metric, path: Array, visited: Array, seed: int) -> Array:
+    """The best tour found that begins with `path`: the cities left are searched, the rest stays.
+
+    Between the last and the first city of the path lies a road of a large negative length, which
+    no move gives up.
+    """
+    left = np.flatnonzero(visited == 0)
+    cities = np.concatenate([path[-1:], left, path[:1]])
+    count = len(cities)
+    apart = np.array([distance_row(*metric, city)[cities] for city in cities.tolist()])
+    apart[0, -1] = apart[-1, 0] = -(10.0 * apart.max() + 1.0)
+    order = [0]
+    open_ = np.ones(count, dtype=bool)
+    open_[[0, -1]] = False
+    while open_.any():  # nearest neighbour
+        row = np.where(open_, apart[order[-1]], np.inf)
+        order.append(int(row.argmin()))
+        open_[order[-1]] = False
+    start = np.array([*order, count - 1])
+    ranked = apart.copy()
+    np.fill_diagonal(ranked, np.inf)
+    neighbours = np.argsort(ranked, axis=1)[:, : min(NEIGHBOURS, count - 1)]
+    flat = np.zeros((count, 2))
+    rounds = _COMPLETION_ROUNDS * count
+    found = search_tour(
+        RULES.index("explicit"), flat, apart, neighbours, start, rounds, random_stream(seed)
+    )
+    found = np.roll(found, -int(np.flatnonzero(found == 0)[0]))
+    if found[-1] != count - 1:
+        found = np.concatenate([found[:1], found[:0:-1]])
+    return np.concatenate([path, cities[found[1:-1]]])
 
 
 @njit(cache=True)

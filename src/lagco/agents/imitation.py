@@ -1,0 +1,434 @@
+"""Learning from a teacher: the policy proposes, a ranker chooses, both imitate what is right.
+
+A round collects labelled states in all environments and then fits the policy (over all valid
+actions of a state) and the ranker (over the policy's nearest candidates) to them by cross-entropy.
+It is Stable-Baselines3's loop of rollouts and updates, so curves, callbacks and checkpoints work as
+for every method.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from stable_baselines3 import PPO
+from torch import Tensor, nn
+
+from lagco.agents.action_tables import ActionTables, labelled_actions
+from lagco.agents.checkpoint import load_module, module_arrays, restore_module
+from lagco.agents.ranker import Ranker, RankerNetwork
+from lagco.agents.soft_projection import CANDIDATES, CandidateVecEnv, pad_candidates
+from lagco.agents.teachers import Teacher
+from lagco.arrays import Array
+from lagco.core.candidates import CandidateFeatures
+from lagco.latent.candidates import candidate_features
+from lagco.latent.decoder import Decoder, plain_action
+from lagco.latent.space import LatentView
+from lagco.search import Neighbours, NoValidAction
+
+#: share of the last weights in the averages that decide
+_AVERAGE = 0.998
+_WARM_UP, _LOWEST = 0.05, 0.02
+_WEIGHT_DECAY = 1e-2
+
+
+@dataclass(frozen=True)
+class ImitationSettings:
+    """Settings of :class:`Imitation`.
+
+    Attributes:
+        k: candidates that the ranker chooses among; 0 for no ranker.
+        width: of the ranker's layers.
+        layers: of the ranker.
+        own_share: share of the episodes that the learner begins itself.
+        policy_rate: learning rate of the policy.
+        ranker_rate: learning rate of the ranker.
+    """
+
+    k: int = 16
+    width: int = 48
+    layers: int = 3
+    own_share: float = 0.5
+    policy_rate: float = 1e-3
+    ranker_rate: float = 2e-3
+
+
+class Demonstrations:
+    """Labelled states of one round.
+
+    Attributes:
+        observations: of the states.
+        actions: their valid actions, or the nearest ones and the right ones.
+        right: bool per action.
+        features: of the candidates, and which of these are right; None where none is, or where
+            there is nothing to choose.
+    """
+
+    def __init__(self) -> None:
+        self.observations: list[Array] = []
+        self.actions: list[ActionTables] = []
+        self.right: list[Array] = []
+        self.features: list[tuple[CandidateFeatures, Array] | None] = []
+
+    def __len__(self) -> int:
+        return len(self.observations)
+
+
+class ActingPolicy(nn.Module):
+    """A copy of the part of a policy that acts: from observations (B, w) to proto-actions (B, d).
+
+    Args:
+        policy: of `soft-projection`.
+    """
+
+    def __init__(self, policy: Any) -> None:
+        super().__init__()
+        self.log_temperature = nn.Parameter(policy.log_temperature.detach().clone())
+        self.policy_net = copy.deepcopy(policy.mlp_extractor.policy_net)
+        self.action_net = copy.deepcopy(policy.action_net)
+
+    def forward(self, observations: Tensor) -> Tensor:
+        """Proto-actions."""
+        found: Tensor = self.action_net(self.policy_net(observations))
+        return found
+
+
+def acting_parameters(policy: Any) -> list[Tensor]:
+    """Parameters of the part of a policy that acts, in the order of :class:`ActingPolicy`."""
+    modules = (policy.mlp_extractor.policy_net, policy.action_net)
+    return [policy.log_temperature, *(p for module in modules for p in module.parameters())]
+
+
+class Imitation(PPO):
+    """Imitates a teacher.
+
+    Args:
+        teacher: says which actions are right.
+        settings: see :class:`ImitationSettings`.
+    """
+
+    env: CandidateVecEnv
+
+    def __init__(
+        self, *arguments: Any, teacher: Teacher, settings: ImitationSettings, **options: Any
+    ) -> None:
+        self.teacher = teacher
+        self.settings = settings
+        super().__init__(*arguments, **options)
+
+    def _setup_model(self) -> None:
+        super()._setup_model()
+        self._rng = np.random.default_rng([self.seed or 0, 4])
+        self._found = Demonstrations()
+        self._round = 0
+        self._ranker: RankerNetwork | None = None
+        self._average: RankerNetwork | None = None
+        self._compiled: Ranker | None = None
+        self._ranker_optimiser: torch.optim.Optimizer | None = None
+        self._policy_average = ActingPolicy(self.policy)
+        self._descents = 0
+
+    # -- collecting
+
+    def collect_rollouts(
+        self, env: Any, callback: Any, rollout_buffer: Any, n_rollout_steps: int
+    ) -> bool:
+        """Labelled states: `n_rollout_steps` of every environment."""
+        source = self._source
+        self.policy.set_training_mode(False)
+        self._found = Demonstrations()
+        callback.on_rollout_start()
+        # every round begins with new episodes, so that a checkpoint between two is complete
+        self._last_obs = source.reset()
+        self._players = [_Player() for _ in source.problems]
+        for index in range(len(self._players)):
+            self._begin(index)
+        for _ in range(n_rollout_steps):
+            assert isinstance(self._last_obs, np.ndarray)
+            protos = self._protos(self._last_obs)
+            for index, proto in enumerate(protos):
+                self._step(index, proto, self._last_obs[index])
+            self._last_obs = source.observations()
+            self.num_timesteps += len(protos)
+            if not callback.on_step():
+                return False
+        callback.on_rollout_end()
+        self._round += 1
+        return True
+
+    @property
+    def _source(self) -> CandidateVecEnv:
+        env: Any = self.env
+        assert isinstance(env, CandidateVecEnv)
+        return env
+
+    def _protos(self, observations: Array) -> Array:
+        with torch.no_grad():
+            given = torch.from_numpy(observations).to(self.device)
+            found: Array = self._policy_average(given).cpu().numpy()
+        return found
+
+    def _begin(self, index: int) -> None:
+        """The teacher looks at the episode that began; the learner may begin it itself."""
+        source, player = self._source, self._players[index]
+        problem = source.problems[index]
+        seed = int(self._rng.integers(2**31))
+        self.teacher.timed(self.teacher.begin, problem, source.episode_seed(index))
+        learns = self._round > 1 and self._rng.random() < self.settings.own_share
+        player.own_steps = int(self._rng.integers(problem.episode_length)) if learns else 0
+        player.seed = seed
+        player.labels = self.teacher.anywhere or not player.own_steps
+
+    def _step(self, index: int, proto: Array, observation: Array) -> None:
+        source, player = self._source, self._players[index]
+        problem, view = source.problems[index], source.views[index]
+        teacher = self.teacher
+        if player.own_steps == 0 and not player.labels:
+            player.labels = bool(teacher.timed(teacher.take_over, problem, player.seed))
+        known = teacher.timed(teacher.actions, problem) if player.labels else np.zeros(0)
+        try:
+            rows, actions, right = labelled_actions(view, proto, CANDIDATES, known)
+            nearest = self._nearest(rows, actions, proto)
+            if len(known) and right.any():
+                self._keep(view, observation, rows, actions, right, nearest)
+            if player.own_steps > 0 or not right.any():
+                row = self._own(view, proto, observation, nearest)
+            else:
+                row = rows[self._rng.choice(np.flatnonzero(right))][None]
+            raw = plain_action(view.raw(row)[0])
+        except NoValidAction:
+            raw = None
+        player.own_steps = max(0, player.own_steps - 1)
+        _, ended, _ = source.step_problem(index, raw)
+        if not ended and player.labels and player.own_steps == 0 and not len(known):
+            source.restart(index)  # the teacher has nothing more to say
+            ended = True
+        if ended:
+            self._begin(index)
+
+    def _nearest(self, rows: Array, actions: ActionTables, proto: Array) -> Neighbours:
+        scores = actions.products(proto)
+        best = np.argsort(-scores, kind="stable")[: max(1, self.settings.k)]
+        return Neighbours(rows[best], scores[best])
+
+    def _keep(
+        self,
+        view: LatentView,
+        observation: Array,
+        rows: Array,
+        actions: ActionTables,
+        right: Array,
+        nearest: Neighbours,
+    ) -> None:
+        """Add a labelled state."""
+        found = self._found
+        found.observations.append(observation.copy())
+        found.actions.append(actions.compact())
+        found.right.append(right)
+        features = None
+        if self.settings.k and self._round > 0 and len(nearest.scores) > 1:
+            positions = {tuple(row): i for i, row in enumerate(rows.tolist())}
+            among = right[[positions[tuple(row)] for row in nearest.indices.tolist()]]
+            if among.any() and not among.all():
+                features = candidate_features(view, nearest, observation), among
+        found.features.append(features)
+
+    def _own(self, view: Any, proto: Array, observation: Array, nearest: Neighbours) -> Array:
+        """What the learner does: the ranker's choice, or the policy's."""
+        if self._compiled is None or len(nearest.scores) == 1:
+            return nearest.indices[:1]
+        decoder = Decoder("ranked", self.settings.k, "inner", ranker=self._compiled)
+        if self._rng.random() < 0.5:
+            return decoder.pick(view, nearest, self._rng, observation)
+        return decoder.draw_among(view, nearest, self._rng, observation)
+
+    # -- fitting
+
+    def train(self) -> None:
+        """Fit policy and ranker to the states of the round."""
+        self.policy.set_training_mode(True)
+        found = self._found
+        rate = self._rate()
+        losses = self._fit_policy(found, rate)
+        ranked = self._fit_ranker(found, rate) if self.settings.k else []
+        self._found = Demonstrations()
+        self._n_updates += 1
+        self.logger.record("train/states", len(found))
+        for name, values in (("policy_loss", losses), ("ranker_loss", ranked)):
+            if values:
+                self.logger.record(f"train/{name}", float(np.mean(values)))
+        self.last_losses = {"policy": losses[-1:], "ranker": ranked[-1:]}
+
+    def _rate(self) -> float:
+        """Factor of the learning rates: a short rise, then a cosine down to almost 0."""
+        done = 1.0 - self._current_progress_remaining
+        rise = min(1.0, max(done, 0.01) / _WARM_UP)
+        fall = 0.5 * (1.0 + math.cos(math.pi * min(1.0, max(0.0, done - _WARM_UP))))
+        return rise * (_LOWEST + (1.0 - _LOWEST) * fall)
+
+    def _batches(self, count: int, epochs: int) -> Any:
+        for _ in range(epochs):
+            order = self._rng.permutation(count)
+            for start in range(0, count, self.batch_size):
+                yield order[start : start + self.batch_size]
+
+    def _fit_policy(self, found: Demonstrations, rate: float) -> list[float]:
+        policy: Any = self.policy
+        optimiser = policy.optimizer
+        for group in optimiser.param_groups:
+            group["lr"] = self.settings.policy_rate * rate
+        losses = []
+        epochs = self.n_epochs * (4 if self._round == 1 else 1)
+        for chosen in self._batches(len(found), epochs):
+            observations = torch.from_numpy(np.stack([found.observations[i] for i in chosen]))
+            batch = pad_candidates(observations.to(self.device), [found.actions[i] for i in chosen])
+            right = torch.zeros(batch.valid.shape, dtype=torch.bool)
+            for row, i in enumerate(chosen):
+                right[row, : len(found.right[i])] = torch.from_numpy(found.right[i])
+            latent = policy.mlp_extractor.forward_actor(batch.observations)
+            logits = policy._log_probabilities(policy.action_net(latent), batch)
+            loss = _right_loss(logits, right.to(self.device))
+            losses.append(self._descend(optimiser, policy, loss))
+            self._blend(self._policy_average, acting_parameters(policy))
+        return losses
+
+    def _fit_ranker(self, found: Demonstrations, rate: float) -> list[float]:
+        usable = [entry for entry in found.features if entry is not None]
+        if not usable:
+            return []
+        candidates, pairs, mask, right = _padded(usable, self.settings.k)
+        if self._ranker is None:
+            self._make_ranker(candidates.shape[2], 0 if pairs is None else pairs.shape[3])
+            assert self._ranker is not None
+            self._ranker.to("cpu").standardise_by(candidates, pairs, mask)
+            self._average = copy.deepcopy(self._ranker.to(self.device))
+        assert self._ranker_optimiser is not None
+        for group in self._ranker_optimiser.param_groups:
+            group["lr"] = self.settings.ranker_rate * rate
+        losses = []
+        for chosen in self._batches(len(usable), self.n_epochs):
+            at = torch.from_numpy(chosen)
+            near = None if pairs is None else pairs[at].float().to(self.device)
+            chosen_mask = mask[at].to(self.device)
+            logits = self._ranker(candidates[at].to(self.device), near, chosen_mask).log_softmax(-1)
+            loss = _right_loss(logits, right[at].to(self.device))
+            losses.append(self._descend(self._ranker_optimiser, self._ranker, loss))
+            self._blend(self._average, list(self._ranker.parameters()))
+        assert self._average is not None
+        self._compiled = Ranker(self._average.arrays())
+        return losses
+
+    def _make_ranker(self, features: int, pairs: int) -> None:
+        state = torch.get_rng_state()
+        torch.manual_seed((self.seed or 0) + 5)
+        self._ranker = RankerNetwork(features, pairs, self.settings.width, self.settings.layers)
+        self._ranker.to(self.device)
+        torch.set_rng_state(state)
+        self._ranker_optimiser = torch.optim.AdamW(
+            self._ranker.parameters(), betas=(0.9, 0.98), weight_decay=_WEIGHT_DECAY, fused=True
+        )
+
+    def _descend(self, optimiser: Any, module: Any, loss: Tensor) -> float:
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        nn.utils.clip_grad_norm_(module.parameters(), 1.0)
+        optimiser.step()
+        return float(loss.detach())
+
+    def _blend(self, average: Any, parameters: list[Tensor]) -> None:
+        """Bring an average of the weights up to date."""
+        self._descents += 1
+        keep = min(_AVERAGE, (1 + self._descents) / (10 + self._descents))
+        with torch.no_grad():
+            for old, new in zip(average.parameters(), parameters, strict=True):
+                old.lerp_(new, 1.0 - keep)
+
+    # -- checkpoints
+
+    def extra_state(self) -> dict[str, Any]:
+        """Plain values that a checkpoint needs in addition to policy, optimiser, environment."""
+        return {
+            "round": self._round,
+            "descents": self._descents,
+            "rng": self._rng.bit_generator.state,
+            "teacher_seconds": self.teacher.seconds,
+        }
+
+    def extra_arrays(self) -> dict[str, Array]:
+        """Arrays that a checkpoint needs: averages, the ranker and its optimiser."""
+        policy = self._policy_average.state_dict()
+        found = {f"policy_average/{name}": t.cpu().numpy() for name, t in policy.items()}
+        if self._ranker is not None and self._average is not None:
+            found |= module_arrays("ranker", self._ranker, self._ranker_optimiser)
+            found |= {
+                f"average/{n}": t.cpu().numpy() for n, t in self._average.state_dict().items()
+            }
+        return found
+
+    def restore_extra(self, state: Mapping[str, Any], arrays: dict[str, Array]) -> None:
+        """Go on from :meth:`extra_state` and :meth:`extra_arrays`."""
+        self._round, self._descents = int(state["round"]), int(state["descents"])
+        self._rng.bit_generator.state = state["rng"]
+        self.teacher.seconds = float(state["teacher_seconds"])
+        load_module("policy_average", self._policy_average, arrays)
+        if "ranker/mean" in arrays:
+            self._make_ranker(len(arrays["ranker/mean"]), len(arrays["ranker/pair_mean"]))
+            assert self._ranker is not None
+            restore_module("ranker", self._ranker, self._ranker_optimiser, arrays)
+            self._average = copy.deepcopy(self._ranker)
+            load_module("average", self._average, arrays)
+            self._compiled = Ranker(self._average.arrays())
+
+    # -- what decides
+
+    def deciding_policy(self) -> ActingPolicy:
+        """The averaged policy."""
+        return self._policy_average
+
+    def ranker_arrays(self) -> dict[str, Array]:
+        """Weights of the averaged ranker; empty where there is none."""
+        return {} if self._average is None else self._average.arrays()
+
+
+class _Player:
+    """Whose turn it is in one environment."""
+
+    own_steps = 0
+    labels = True
+    seed = 0
+
+
+def _right_loss(log_probabilities: Tensor, right: Tensor) -> Tensor:
+    """Minus the logarithm of the probability that any right action is chosen, on average."""
+    return -log_probabilities.masked_fill(~right, -1e9).logsumexp(dim=1).mean()
+
+
+def _padded(
+    usable: list[tuple[CandidateFeatures, Array]], k: int
+) -> tuple[Tensor, Tensor | None, Tensor, Tensor]:
+    """Candidates (S, K, f), pairs (S, K, K, g) in half precision, masks (S, K), right (S, K)."""
+    first = usable[0][0]
+    count, width = len(usable), first.each.shape[1]
+    candidates = np.zeros((count, k, width), np.float32)
+    mask, right = np.zeros((count, k), bool), np.zeros((count, k), bool)
+    pairs = None
+    if first.pairs is not None:
+        pairs = np.zeros((count, k, k, first.pairs.shape[2]), np.float16)
+    for i, (features, among) in enumerate(usable):
+        n = len(features.each)
+        candidates[i, :n] = features.each
+        mask[i, :n] = True
+        right[i, :n] = among
+        if pairs is not None:
+            pairs[i, :n, :n] = features.pairs
+    return (
+        torch.from_numpy(candidates),
+        None if pairs is None else torch.from_numpy(pairs),
+        torch.from_numpy(mask),
+        torch.from_numpy(right),
+    )

@@ -1,0 +1,315 @@
+"""Features of candidate cities: what a ranker sees of the next steps of a tour, compiled.
+
+All lengths are in units of the mean distance to the candidates, directions in a frame that points
+from the current city to the start, so nothing depends on size, unit, position or orientation. The
+cities near the current one that are left form a neighbourhood; spanning trees of it, under prices
+as in Held and Karp's bound (cities of too high a degree become dearer, leaves cheaper), say which
+edges a short path through it would use.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from lagco.problems.tsp.distances import distance
+
+#: features of a candidate, and of a pair of them
+EACH, PAIRS = 31, 10
+#: cities in the neighbourhood, at most, in addition to the candidates
+NEIGHBOURHOOD = 32
+_ROUNDS, _SKIPPED = 20, 5
+_FAR = 1e30
+_TINY = 1e-9
+
+
+@njit(cache=True)
+def describe_cities(  # type: ignore[no-untyped-def]
+    rule, coordinates, matrix, nearest, visited, current, start, cities, each, pairs
+):
+    """Write features of candidate `cities` (k,) to each (k, EACH) and pairs (k, k, PAIRS).
+
+    nearest (n, m): the m nearest cities of each.
+    """
+    k = cities.shape[0]
+    around, left, gx, gy = _neighbourhood(rule, coordinates, matrix, visited, current, cities)
+    count = around.shape[0]
+    # distances between current city (0), neighbourhood (1 … count) and start (last)
+    total = count + 2
+    last = total - 1
+    node = np.empty(total, np.int64)
+    node[0], node[last] = current, start
+    node[1:last] = around
+    d = np.zeros((total, total))
+    for i in range(total):
+        for j in range(i):
+            d[i, j] = d[j, i] = distance(rule, coordinates, matrix, node[i], node[j])
+    place = np.empty(k, np.int64)
+    for i in range(k):
+        for j in range(count):
+            if around[j] == cities[i]:
+                place[i] = j + 1
+    unit, closest, reach = 0.0, _FAR, 0.0
+    for i in range(k):
+        unit += d[0, place[i]]
+        closest = min(closest, d[0, place[i]])
+        reach += math.hypot(
+            coordinates[cities[i], 0] - coordinates[current, 0],
+            coordinates[cities[i], 1] - coordinates[current, 1],
+        )
+    unit = unit / k + _TINY
+    closest += _TINY
+    # coordinates may have another unit than distances
+    ratio = unit / (reach / k) if reach > _TINY else 0.0
+    gx *= ratio
+    gy *= ratio
+    ux = (coordinates[start, 0] - coordinates[current, 0]) * ratio
+    uy = (coordinates[start, 1] - coordinates[current, 1]) * ratio
+    to_start = math.hypot(ux, uy)
+    at_start = current == start
+    if to_start > 1e-7 * unit:
+        ux, uy = ux / to_start, uy / to_start
+    else:
+        norm = math.hypot(gx, gy) + 1e-12
+        ux, uy = gx / norm, gy / norm
+    to_start = d[0, last]
+    flip = 0.0
+    for i in range(k):
+        x = coordinates[cities[i], 0] - coordinates[current, 0]
+        y = coordinates[cities[i], 1] - coordinates[current, 1]
+        flip += -x * uy + y * ux
+    flip = 1.0 if flip >= 0 else -1.0
+    ranks = np.empty(k, np.int64)
+    for i in range(k):
+        rank = 0
+        for j in range(k):
+            nearer = d[0, place[j]] < d[0, place[i]]
+            if nearer or (d[0, place[j]] == d[0, place[i]] and j < i):
+                rank += 1
+        ranks[i] = rank
+    near = np.empty((k, 3))
+    spacing = 0.0
+    for i in range(k):
+        _nearest_left(rule, coordinates, matrix, nearest, visited, cities[i], near[i], 4.0 * unit)
+        spacing += near[i, 0]
+    spacing = spacing / k + _TINY
+    parent, degree, detour = _spanning_tree(d, last)
+    favourite = np.zeros(total)
+    for i in range(1, last):
+        best, shortest = -1, _FAR
+        for j in range(1, last):
+            if j != i and d[i, j] < shortest:
+                shortest, best = d[i, j], j
+        if best > 0:
+            favourite[best] += 1
+    whole = left <= count
+    price, share, priced_degree, priced_detour = _prices(d, whole, spacing)
+    pull = math.hypot(gx, gy)
+    for i in range(k):
+        p = place[i]
+        f = each[i]
+        x = (coordinates[cities[i], 0] - coordinates[current, 0]) * ratio
+        y = (coordinates[cities[i], 1] - coordinates[current, 1]) * ratio
+        far, home = d[0, p] + _TINY, d[p, last]
+        f[0] = far / unit
+        f[1] = min(4.0, math.log(far / closest))
+        f[2] = (x * ux + y * uy) / unit
+        f[3] = flip * (-x * uy + y * ux) / unit
+        for t in range(3):
+            f[4 + t] = math.log(near[i, t] / unit + 0.02)
+        f[7] = math.log(home / unit + 0.1)
+        f[8] = (home - to_start) / unit
+        f[9] = math.log((far + 0.02 * unit) / (near[i, 0] + 0.02 * unit))
+        f[10] = (far - detour[p]) / unit
+        f[11] = degree[p]
+        f[12] = 1.0 if parent[p] == 0 else 0.0
+        f[13] = math.log(math.hypot(x - gx, y - gy) / unit + 0.1)
+        f[14] = favourite[p]
+        f[15] = ranks[i] / 16.0
+        f[16] = min(4.0, math.log(unit / spacing))
+        f[17] = math.log(to_start / unit + 0.1)
+        f[18] = k / 16.0
+        f[19] = min(math.log(left), 4.6) - 3.0
+        f[20] = min(pull / unit, 4.0)
+        f[21] = math.log(pull / unit + 0.1)
+        f[22] = (gx * ux + gy * uy) / (pull + _TINY)
+        f[23] = flip * (-gx * uy + gy * ux) / (pull + _TINY)
+        f[24] = degree[0]
+        f[25] = 1.0 if at_start else 0.0
+        f[26] = (far + price[0] + price[p] - priced_detour[p]) / unit
+        f[27] = price[p] / unit
+        f[28] = share[0, p]
+        f[29] = priced_degree[p]
+        f[30] = share[last, p] if whole else 0.0
+        for j in range(k):
+            q = place[j]
+            g = pairs[i, j]
+            between = d[p, q]
+            if i == j:
+                g[:] = 0.0
+                g[6] = 1.0
+                continue
+            g[0] = between / unit
+            g[1] = math.log(between / unit + 0.02)
+            g[2] = (far + between - d[0, q]) / unit
+            g[3] = 1.0 if parent[p] == q or parent[q] == p else 0.0
+            g[4] = math.log((between + 0.02 * unit) / (near[i, 0] + 0.02 * unit))
+            g[5] = math.log((between + 0.02 * unit) / (near[j, 0] + 0.02 * unit))
+            g[6] = 0.0
+            g[7] = min(4.0, (d[q, last] + between - home) / unit)
+            g[8] = share[p, q]
+            g[9] = (between + price[p] + price[q]) / unit
+
+
+@njit(cache=True)
+def _neighbourhood(rule, coordinates, matrix, visited, current, cities):  # type: ignore[no-untyped-def]
+    """The candidates and the nearest other cities left, nearest first; how many are left; the
+    vector from the current city to their centre.
+    """
+    n, k = visited.shape[0], cities.shape[0]
+    room = max(NEIGHBOURHOOD, k)
+    listed = np.empty(room + 1, np.int64)
+    away = np.empty(room + 1)
+    chosen = np.zeros(n, np.bool_)
+    count = 0
+    for i in range(k):
+        chosen[cities[i]] = True
+        length = distance(rule, coordinates, matrix, current, cities[i])
+        count = _insert(listed, away, count, count + 1, cities[i], length)
+    left, gx, gy = 0, 0.0, 0.0
+    others = np.empty(room - k + 1, np.int64)
+    lengths = np.empty(room - k + 1)
+    found = 0
+    for city in range(n):
+        if visited[city]:
+            continue
+        left += 1
+        gx += coordinates[city, 0] - coordinates[current, 0]
+        gy += coordinates[city, 1] - coordinates[current, 1]
+        if chosen[city] or room == k:
+            continue
+        length = distance(rule, coordinates, matrix, current, city)
+        if found < room - k or length < lengths[found - 1]:
+            found = _insert(others, lengths, found, room - k, city, length)
+    for i in range(found):
+        count = _insert(listed, away, count, count + 1, others[i], lengths[i])
+    return listed[:count].copy(), left, gx / max(left, 1), gy / max(left, 1)
+
+
+@njit(cache=True)
+def _insert(listed, lengths, count, most, city, length):  # type: ignore[no-untyped-def]
+    """Put a city into a list sorted by length that holds `most` cities; their number then."""
+    at = count
+    while at > 0 and lengths[at - 1] > length:
+        listed[at], lengths[at] = listed[at - 1], lengths[at - 1]
+        at -= 1
+    listed[at], lengths[at] = city, length
+    return min(count + 1, most)
+
+
+@njit(cache=True)
+def _nearest_left(rule, coordinates, matrix, nearest, visited, city, out, missing):  # type: ignore[no-untyped-def]
+    """Distances (3,) to the nearest cities left; `missing` where there are fewer."""
+    found = 0
+    for t in range(nearest.shape[1]):
+        other = nearest[city, t]
+        if not visited[other] and other != city:
+            out[found] = distance(rule, coordinates, matrix, city, other) + _TINY
+            found += 1
+            if found == 3:
+                return
+    for t in range(3):
+        out[t] = _FAR
+    for other in range(visited.shape[0]):
+        if visited[other] or other == city:
+            continue
+        length = distance(rule, coordinates, matrix, city, other) + _TINY
+        if length < out[2]:
+            if length < out[0]:
+                out[2], out[1], out[0] = out[1], out[0], length
+            elif length < out[1]:
+                out[2], out[1] = out[1], length
+            else:
+                out[2] = length
+    for t in range(3):
+        if out[t] == _FAR:
+            out[t] = missing
+
+
+@njit(cache=True)
+def _spanning_tree(d, last):  # type: ignore[no-untyped-def]
+    """The shortest tree over nodes 0 … last - 1: parents, degrees, longest edge on the way to 0."""
+    parent = np.zeros(last + 1, np.int64)
+    key = d[0].copy()
+    degree = np.zeros(last + 1)
+    longest = np.zeros(last + 1)
+    done = np.zeros(last + 1, np.bool_)
+    for _ in range(last - 1):
+        best, shortest = -1, _FAR
+        for i in range(1, last):
+            if not done[i] and key[i] < shortest:
+                shortest, best = key[i], i
+        done[best] = True
+        degree[best] += 1
+        degree[parent[best]] += 1
+        longest[best] = max(longest[parent[best]], shortest)
+        for i in range(1, last):
+            if not done[i] and d[best, i] < key[i]:
+                key[i], parent[i] = d[best, i], best
+    return parent, degree, longest
+
+
+@njit(cache=True)
+def _prices(d, whole, spacing):  # type: ignore[no-untyped-def]
+    """Prices of the nodes, shares of the edges in the trees, degrees and longest edges in the last.
+
+    A path through all nodes has degree 1 at both ends and 2 elsewhere. Where cities lie beyond the
+    neighbourhood, the start is left out and outer cities may be leaves.
+    """
+    total = d.shape[0]
+    last = total - 1
+    nodes = total if whole else last
+    price = np.zeros(total)
+    before = np.zeros(total)
+    share = np.zeros((total, total))
+    degree = np.zeros(total)
+    longest = np.zeros(total)
+    key = np.empty(total)
+    parent = np.zeros(total, np.int64)
+    done = np.zeros(total, np.bool_)
+    for turn in range(_ROUNDS):
+        for i in range(nodes):
+            done[i], degree[i], parent[i], longest[i] = False, 0.0, 0, 0.0
+            key[i] = d[0, i] + price[i] + price[0]
+        done[0] = True
+        if whole:
+            key[last] = _FAR  # the last edge of the path is not the first one
+        counts = 1.0 / (_ROUNDS - _SKIPPED) if turn >= _SKIPPED else 0.0
+        for _ in range(nodes - 1):
+            best, lowest = -1, _FAR
+            for i in range(1, nodes):
+                if not done[i] and key[i] < lowest:
+                    lowest, best = key[i], i
+            done[best] = True
+            origin = parent[best]
+            degree[best] += 1
+            degree[origin] += 1
+            share[origin, best] += counts
+            share[best, origin] += counts
+            longest[best] = max(longest[origin], lowest)
+            for i in range(1, nodes):
+                if not done[i]:
+                    value = d[best, i] + price[best] + price[i]
+                    if value < key[i]:
+                        key[i], parent[i] = value, best
+        if turn < _ROUNDS - 1:
+            step = spacing * (0.6 - 0.5 * turn / _ROUNDS)
+            for i in range(nodes):
+                excess = degree[i] - (1.0 if i == 0 or i == last else 2.0)
+                if not whole and i > (last - 1) // 2 and excess < 0:
+                    excess = 0.0
+                price[i] += step * (0.7 * excess + 0.3 * before[i])
+                before[i] = excess
+    return price, share, degree, longest
