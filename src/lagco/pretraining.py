@@ -11,7 +11,7 @@ import numpy as np
 
 from lagco.core.problem import Problem
 from lagco.embedding.config import EncoderConfig, PretrainConfig
-from lagco.embedding.encoder import Encoder
+from lagco.embedding.encoder import Encoder, NetworkClass
 from lagco.embedding.pretrain import pretrain as pretrain_encoder
 from lagco.embedding.pretrain import problem_environments
 from lagco.errors import UsageError, require_extra
@@ -38,6 +38,8 @@ def pretrain(
     training: PretrainConfig | None = None,
     seed: int = 0,
     progress: bool = True,
+    device: str = "cpu",
+    network: NetworkClass | None = None,
 ) -> Encoder:
     """Pre-train the encoder of a problem on random valid trajectories over a data set.
 
@@ -50,6 +52,10 @@ def pretrain(
         training: budget and optimiser.
         seed: everything random follows from it.
         progress: whether to say how it goes.
+        device: ``cpu``, ``cuda``, or ``auto`` for cuda where there is one.
+        network: a class or function of (node width, message width, out channels) that makes a torch
+            module of one's own; it is called with node features (n, ·), messages (2, M) as source
+            and target, and message features (M, ·), and gives embeddings (n, out channels).
     """
     cls, instances = _resolved(problem, data)
     return pretrain_encoder(
@@ -61,6 +67,8 @@ def pretrain(
         training=training,
         seed=seed,
         progress=progress,
+        device=device,
+        network=network,
     )
 
 

@@ -70,6 +70,7 @@ class Episode:
         actions: raw actions taken so far.
         info: what the environment said last.
         ended: whether it is over.
+        total_reward: sum of the rewards so far.
         best_length: number of actions that led to the best state so far.
     """
 
@@ -96,6 +97,7 @@ class Episode:
         self.info: dict[str, Any] = env.reset(seed=seed, options=options or None)[1]
         self.actions: list[Any] = []
         self.ended = False
+        self.total_reward = 0.0
         self.best_length = 0
         self._best = getattr(env, "best_objective", None)
 
@@ -104,7 +106,8 @@ class Episode:
         if action is None and not isinstance(self.env, Problem):
             self.ended = True
             return
-        *_, terminated, truncated, self.info = self.env.step(action)
+        _, reward, terminated, truncated, self.info = self.env.step(action)
+        self.total_reward += float(reward)
         self.actions.append(action)
         self.ended = terminated or truncated
         best = getattr(self.env, "best_objective", None)

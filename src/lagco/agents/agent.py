@@ -121,6 +121,49 @@ class Agent:
         score, gap = env.score(best[0]), env.gap(best[0])
         return Solution(best[0], best[1], score, gap, tuple(objectives))
 
+    def configured(self, decoder: str | None = None) -> Agent:
+        """The same agent with that decoder, or with the one of its configuration."""
+        config = self.description["config"]
+        chosen = config.get("decoder", "nearest") if decoder is None else decoder
+        if chosen == "nearest" or self.method.metric is None:
+            return self
+        return self.with_decoder(chosen, config.get("k", 10))
+
+    def save(self, path: str | Path) -> None:
+        """Write the agent to a folder, from which :func:`lagco.load` reads it."""
+        from lagco.agents.bundle import save_bundle
+
+        described = self.description
+        save_bundle(
+            path,
+            self.problem,
+            self.method,
+            self.weights,
+            self.space,
+            config=described["config"],
+            facts=described["facts"],
+            training=described["training"],
+            measured=described["measured"],
+        )
+
+    def export(self, path: str | Path, instance: Instance | None = None) -> None:
+        """Write the agent for use without this library.
+
+        Args:
+            path: a file ``….onnx`` for the policy network alone, or a folder that holds everything
+                that decides, for numpy alone.
+            instance: any one of the problem, where that cannot draw instances; for a folder.
+
+        Raises:
+            UsageError: names what the folder could not do.
+        """
+        from lagco.agents.export import export_onnx, export_runtime
+
+        if Path(path).suffix == ".onnx":
+            export_onnx(self, path)
+        else:
+            export_runtime(self, path, instance)
+
     def with_decoder(self, decoder: str, k: int = 10) -> Agent:
         """The same agent with another decoder."""
         metric = self.method.metric

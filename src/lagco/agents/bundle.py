@@ -11,11 +11,13 @@ from typing import Any
 from lagco.agents.agent import Agent
 from lagco.agents.config import train_config
 from lagco.agents.method import Method
+from lagco.agents.own_network import AgentWeights, NetworkFactory, load_network
 from lagco.agents.registry import method_of
 from lagco.arrays import Array
 from lagco.core.declaration import Declaration, read_declaration
 from lagco.core.problem import Problem
-from lagco.errors import LagcoError
+from lagco.embedding.encoder import NetworkClass
+from lagco.errors import LagcoError, UsageError
 from lagco.instances import Instance
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
@@ -63,6 +65,15 @@ AGENT = Kind(
                     "instances": {"type": "array", "items": SHA256},
                     "sizes": {"type": "array", "items": {"type": "integer", "minimum": 0}},
                     "steps": {"type": "integer", "minimum": 0},
+                    "validation": {
+                        "type": "object",
+                        "required": ["value", "steps"],
+                        "additionalProperties": False,
+                        "properties": {
+                            "value": {"type": "number"},
+                            "steps": {"type": "integer", "minimum": 0},
+                        },
+                    },
                 },
             },
             "space": {"anyOf": [{"type": "null"}, SHA256]},
@@ -93,7 +104,7 @@ def save_bundle(
         space: what it sees problems through.
         config: configuration of its training.
         facts: values that deciding needs beside the weights.
-        training: what it was trained on: instances, sizes, steps.
+        training: what it was trained on: instances, sizes, steps; perhaps its best validation.
         measured: what was measured in training, such as seconds.
     """
     folder = Path(folder)
@@ -114,6 +125,9 @@ def load(
     problem: str | type[Problem] | None = None,
     instance: Instance | None = None,
     decoder: str | None = None,
+    *,
+    policy_class: NetworkFactory | None = None,
+    encoder_class: NetworkClass | None = None,
 ) -> Agent:
     """Load a trained agent. Nothing in the files is executed, and nothing they name is imported.
 
@@ -124,6 +138,8 @@ def load(
             contain objects; declarations are read off it.
         decoder: how points become actions; the agent's own without. Needed if that is a rule,
             ``rule:module:function``, since a file must not say what to import.
+        policy_class: what made the policy's network in training, where that is of the user's own.
+        encoder_class: what made the encoder's module in pre-training, likewise.
 
     Raises:
         BundleError: the message names the file and what is wrong with it.
@@ -148,13 +164,15 @@ def load(
     space = None
     if method.latent:
         declaration = _declaration(cls, content, instance)
-        space = load_space(folder / SPACE, declaration, content["space"])
+        space = load_space(folder / SPACE, declaration, content["space"], encoder_class)
     method.check(file.tensors, content["facts"], space)
     file.tensors.refuse_others()
-    agent = Agent(cls, method, dict(file.tensors), _description(file), space)
-    if chosen != "nearest" and method.metric is not None:
-        agent = agent.with_decoder(chosen, config.get("k", 10))
-    return agent
+    try:
+        network = load_network(file.tensors, "policy", policy_class)
+    except UsageError as error:
+        raise BundleError(f"{folder}: {error}") from error
+    weights = AgentWeights(file.tensors, {} if network is None else {"policy": network})
+    return Agent(cls, method, weights, _description(file), space).configured(decoder)
 
 
 def read_description(folder: Path) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 from lagco.agents.scorer import Scorer
+from lagco.agents.validation import Validation
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.errors import LagcoError
@@ -31,7 +32,10 @@ CHECKPOINT_KIND = Kind(
     finite=False,  # a run that went astray goes on as astray as it was
     most_bytes=1 << 36,
     schema={
-        "required": ["identity", "steps", "updates", "numpy", "python", "env", "scorer", "extra"],
+        "required": [
+            *("identity", "steps", "updates", "numpy", "python", "env"),
+            *("scorer", "validation", "extra"),
+        ],
         "additionalProperties": False,
         "properties": {
             "identity": SHA256,
@@ -55,6 +59,7 @@ CHECKPOINT_KIND = Kind(
             },
             "env": _STATE,
             "scorer": {"type": ["object", "null"]},
+            "validation": {"type": ["object", "null"]},
             "extra": {"type": ["object", "null"]},
         },
     },
@@ -69,6 +74,7 @@ def save_checkpoint(
     env: ProblemVecEnv,
     identity: str,
     scorer: Scorer | None = None,
+    validation: Validation | None = None,
 ) -> None:
     """Write the state of a run, between two rollouts.
 
@@ -78,11 +84,16 @@ def save_checkpoint(
         env: its environment.
         identity: of the run; only the same run can go on from it.
         scorer: of the decoder ``scored``, where there is one.
+        validation: with the best weights so far, where there is one.
     """
     arrays = module_arrays("policy", model.policy, model.policy.optimizer)
     if scorer is not None:
         arrays |= module_arrays("scorer", scorer.network, scorer.optimizer)
+    if validation is not None:
+        arrays |= {f"best/{name}": array for name, array in validation.weights.items()}
     arrays["rng/torch"] = torch.get_rng_state().numpy()
+    if model.device.type == "cuda":
+        arrays["rng/cuda"] = torch.cuda.get_rng_state(model.device).numpy()
     kind, keys, position, has_gauss, gauss = np.random.get_state()
     assert kind == "MT19937"
     arrays["rng/numpy"] = np.asarray(keys)
@@ -96,6 +107,7 @@ def save_checkpoint(
         "python": list(random.getstate()),
         "env": env.state(),
         "scorer": None if scorer is None else scorer.state(),
+        "validation": None if validation is None else validation.state(),
         "extra": None,
     }
     more: Any = model  # a method may have more to remember, such as a replay buffer
@@ -111,6 +123,7 @@ def restore_checkpoint(
     env: ProblemVecEnv,
     identity: str,
     scorer: Scorer | None = None,
+    validation: Validation | None = None,
 ) -> int:
     """Bring a fresh model and environment to where the run was; returns the steps done."""
     file = CHECKPOINT_KIND.read_with_header(path)
@@ -125,14 +138,11 @@ def restore_checkpoint(
         if scorer is not None:
             restore_module("scorer", scorer.network, scorer.optimizer, arrays)
             scorer.restore(header["scorer"])
+        if validation is not None:
+            validation.restore(header["validation"], _under("best/", arrays))
         model._last_obs = env.restore(header["env"])
         if hasattr(model, "restore_extra"):
-            extra = {
-                name.removeprefix("extra/"): array
-                for name, array in arrays.items()
-                if name.startswith("extra/")
-            }
-            model.restore_extra(header["extra"] or {}, extra)
+            model.restore_extra(header["extra"] or {}, _under("extra/", arrays))
         if not np.array_equal(model._last_obs, arrays["observations"]):
             raise ValueError("replaying its episodes leads to other observations")
         model._last_episode_starts = arrays["episode_starts"].copy()
@@ -144,28 +154,37 @@ def restore_checkpoint(
         kind, state, cached = header["python"]
         random.setstate((kind, tuple(state), cached))
         torch.set_rng_state(torch.from_numpy(arrays["rng/torch"].copy()))
+        if model.device.type == "cuda" and "rng/cuda" in arrays:
+            torch.cuda.set_rng_state(torch.from_numpy(arrays["rng/cuda"].copy()), model.device)
     except _MISFITS as error:
         raise LagcoError(f"{path}: cannot go on from this checkpoint ({error})") from error
     return int(header["steps"])
 
 
+def _under(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The arrays whose names begin so, without that beginning."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix)
+    }
+
+
 def module_arrays(prefix: str, module: Any, optimiser: Any) -> dict[str, Array]:
     """Weights of a module and the state of its optimiser."""
-    arrays = {f"{prefix}/{name}": t.detach().numpy() for name, t in module.state_dict().items()}
+    arrays = {
+        f"{prefix}/{name}": t.detach().cpu().numpy() for name, t in module.state_dict().items()
+    }
     for number, state in optimiser.state_dict()["state"].items():
         for key, value in state.items():
-            arrays[f"{prefix}.optimiser/{number}/{key}"] = torch.as_tensor(value).numpy()
+            arrays[f"{prefix}.optimiser/{number}/{key}"] = torch.as_tensor(value).cpu().numpy()
     return arrays
 
 
 def load_module(prefix: str, module: Any, arrays: Mapping[str, Array]) -> None:
     """Give a module the weights ``prefix/…``."""
-    weights = {
-        name.removeprefix(f"{prefix}/"): torch.from_numpy(array.copy())
-        for name, array in arrays.items()
-        if name.startswith(f"{prefix}/")
-    }
-    module.load_state_dict(weights)
+    weights = _under(f"{prefix}/", arrays)
+    module.load_state_dict({name: torch.from_numpy(a.copy()) for name, a in weights.items()})
 
 
 def restore_module(prefix: str, module: Any, optimiser: Any, arrays: Mapping[str, Array]) -> None:

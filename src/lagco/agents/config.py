@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from lagco.core.problem import FEATURE_SETS
+from lagco.embedding.devices import DEVICES
 from lagco.errors import UsageError, suggest
 
 STRATEGIES = ("small", "medium", "large", "varied")
 PRESETS = ("default", "paper")
+#: in the order of their numbers in bundles
+ACTIVATIONS = ("leaky_relu", "relu", "tanh", "elu")
 
 
 def setting(
@@ -29,10 +32,14 @@ def setting(
     most: float | None = None,
     above: float | None = None,
     choices: tuple[str, ...] = (),
+    identity: bool = True,
 ) -> Any:
-    """A field of a configuration: its default, one sentence about it, and what it may be."""
+    """A field of a configuration: its default, one sentence about it, and what it may be.
+
+    A run may go on with another value of a setting that is no part of its `identity`.
+    """
     limits = {"meaning": meaning, "least": least, "most": most, "above": above, "choices": choices}
-    return field(default=default, metadata=limits)
+    return field(default=default, metadata=limits | {"identity": identity})
 
 
 def with_default(config: type[TrainConfig], name: str, default: Any) -> Any:
@@ -54,7 +61,7 @@ class TrainConfig:
         "varied trains on all instances; small, medium and large on one",
         choices=STRATEGIES,
     )
-    steps: int = setting(100_000, "environment steps", least=1)
+    steps: int = setting(100_000, "environment steps", least=1, identity=False)
     seed: int = setting(0, "seed of everything random", least=0)
     features: str = setting("full", "feature set", choices=FEATURE_SETS)
     preset: str = setting(
@@ -76,6 +83,21 @@ class TrainConfig:
         True, "multiply rewards by the episode length, so that steps weigh the same at every size"
     )
     shaped_rewards: bool = setting(True, "learn from Problem.shaped_reward instead of the reward")
+    evaluate_every: int = setting(
+        10_000, "steps between evaluations on the validation instances", least=1
+    )
+    patience: int = setting(
+        0,
+        "evaluations without a better one after which training stops; 0 for never",
+        least=0,
+        identity=False,
+    )
+    device: str = setting(
+        "cpu",
+        "where torch pre-trains and updates: cpu, cuda, or auto for cuda where there is one",
+        choices=DEVICES,
+        identity=False,
+    )
 
     def __post_init__(self) -> None:
         for entry in fields(self):
@@ -95,6 +117,11 @@ class TrainConfig:
             for name, value in dataclasses.asdict(self).items()
         }
         return {"method": self.method, **plain}
+
+    def identity(self) -> dict[str, Any]:
+        """Plain values of the settings that a run cannot go on without."""
+        others = {entry.name for entry in fields(self) if not entry.metadata["identity"]}
+        return {name: value for name, value in self.as_dict().items() if name not in others}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -121,6 +148,9 @@ class PPOConfig(TrainConfig):
     entropy: float = setting(0.01, "weight of the entropy bonus", least=0.0)
     gae_lambda: float = setting(0.95, "lambda of the advantage estimate", least=0.0, most=1.0)
     clip: float = setting(0.2, "clipping range", above=0.0)
+    activation: str = setting(
+        "leaky_relu", "activation between the layers of policy and value", choices=ACTIVATIONS
+    )
     anneal: bool = setting(False, "let the learning rate fall to 0 in a straight line over the run")
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from lagco.agents.config import PPOConfig
 from lagco.agents.method import Look, Method, Weights
 from lagco.agents.network import (
-    Perceptron,
+    Network,
     check_width,
     layer_arrays,
     perceptron,
@@ -257,7 +257,7 @@ class DiscreteActor:
     def __init__(
         self,
         env: ContinuousEnv,
-        network: Perceptron,
+        network: Network,
         widths: Widths,
         observe: _Observe,
         masked: bool,

@@ -169,7 +169,8 @@ class Imitation(PPO):
 
     def _protos(self, observations: Array) -> Array:
         with torch.no_grad():
-            found: Array = self._policy_average(torch.from_numpy(observations)).numpy()
+            given = torch.from_numpy(observations).to(self.device)
+            found: Array = self._policy_average(given).cpu().numpy()
         return found
 
     def _begin(self, index: int) -> None:
@@ -285,13 +286,14 @@ class Imitation(PPO):
         epochs = self.n_epochs * (4 if self._round == 1 else 1)
         for chosen in self._batches(len(found), epochs):
             observations = torch.from_numpy(np.stack([found.observations[i] for i in chosen]))
-            batch = pad_candidates(observations, [found.actions[i] for i in chosen])
+            batch = pad_candidates(observations.to(self.device), [found.actions[i] for i in chosen])
             right = torch.zeros(batch.valid.shape, dtype=torch.bool)
             for row, i in enumerate(chosen):
                 right[row, : len(found.right[i])] = torch.from_numpy(found.right[i])
             latent = policy.mlp_extractor.forward_actor(batch.observations)
             logits = policy._log_probabilities(policy.action_net(latent), batch)
-            losses.append(self._descend(optimiser, policy, _right_loss(logits, right)))
+            loss = _right_loss(logits, right.to(self.device))
+            losses.append(self._descend(optimiser, policy, loss))
             self._blend(self._policy_average, acting_parameters(policy))
         return losses
 
@@ -303,17 +305,18 @@ class Imitation(PPO):
         if self._ranker is None:
             self._make_ranker(candidates.shape[2], 0 if pairs is None else pairs.shape[3])
             assert self._ranker is not None
-            self._ranker.standardise_by(candidates, pairs, mask)
-            self._average = copy.deepcopy(self._ranker)
+            self._ranker.to("cpu").standardise_by(candidates, pairs, mask)
+            self._average = copy.deepcopy(self._ranker.to(self.device))
         assert self._ranker_optimiser is not None
         for group in self._ranker_optimiser.param_groups:
             group["lr"] = self.settings.ranker_rate * rate
         losses = []
         for chosen in self._batches(len(usable), self.n_epochs):
             at = torch.from_numpy(chosen)
-            near = None if pairs is None else pairs[at].float()
-            logits = self._ranker(candidates[at], near, mask[at]).log_softmax(-1)
-            loss = _right_loss(logits, right[at])
+            near = None if pairs is None else pairs[at].float().to(self.device)
+            chosen_mask = mask[at].to(self.device)
+            logits = self._ranker(candidates[at].to(self.device), near, chosen_mask).log_softmax(-1)
+            loss = _right_loss(logits, right[at].to(self.device))
             losses.append(self._descend(self._ranker_optimiser, self._ranker, loss))
             self._blend(self._average, list(self._ranker.parameters()))
         assert self._average is not None
@@ -324,6 +327,7 @@ class Imitation(PPO):
         state = torch.get_rng_state()
         torch.manual_seed((self.seed or 0) + 5)
         self._ranker = RankerNetwork(features, pairs, self.settings.width, self.settings.layers)
+        self._ranker.to(self.device)
         torch.set_rng_state(state)
         self._ranker_optimiser = torch.optim.AdamW(
             self._ranker.parameters(), betas=(0.9, 0.98), weight_decay=_WEIGHT_DECAY, fused=True
@@ -358,10 +362,12 @@ class Imitation(PPO):
     def extra_arrays(self) -> dict[str, Array]:
         """Arrays that a checkpoint needs: averages, the ranker and its optimiser."""
         policy = self._policy_average.state_dict()
-        found = {f"policy_average/{name}": tensor.numpy() for name, tensor in policy.items()}
+        found = {f"policy_average/{name}": t.cpu().numpy() for name, t in policy.items()}
         if self._ranker is not None and self._average is not None:
             found |= module_arrays("ranker", self._ranker, self._ranker_optimiser)
-            found |= {f"average/{n}": t.numpy() for n, t in self._average.state_dict().items()}
+            found |= {
+                f"average/{n}": t.cpu().numpy() for n, t in self._average.state_dict().items()
+            }
         return found
 
     def restore_extra(self, state: Mapping[str, Any], arrays: dict[str, Array]) -> None:

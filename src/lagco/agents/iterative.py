@@ -40,6 +40,7 @@ from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
+from lagco.embedding.devices import torch_device
 from lagco.errors import UsageError
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
@@ -167,12 +168,16 @@ class IterativeDQN(DQN):
 
     def _setup_model(self) -> None:
         super()._setup_model()
+        self._split()
+        self._rng = np.random.default_rng([self.seed or 0, 3])
+
+    def _split(self) -> None:
+        """Make the networks over sets of actions; on the CPU they share the weights for good."""
         width = int(np.prod(self.observation_space.shape or ()))
         q_net: Any = self.q_net
         q_net_target: Any = self.q_net_target
         self.split_q: SplitQ = q_net.split(width)
         self.split_target: SplitQ = q_net_target.split(width)
-        self._rng = np.random.default_rng([self.seed or 0, 3])
 
     def _excluded_save_params(self) -> list[str]:
         return [*super()._excluded_save_params(), "split_q", "split_target"]
@@ -235,10 +240,13 @@ class IterativeDQN(DQN):
             return
         self.policy.set_training_mode(True)
         self._update_learning_rate(self.policy.optimizer)
+        shared = self.device.type == "cpu"
+        if not shared:
+            self._split()
         batch = self.replay_buffer.sample(gradient_steps * batch_size)
         values = self.split_target.maxima(batch.observations, batch.actions)
-        targets = torch.from_numpy(batch.rewards + batch.discounts * values)
-        inputs = torch.from_numpy(batch.inputs)
+        targets = torch.from_numpy(batch.rewards + batch.discounts * values).to(self.device)
+        inputs = torch.from_numpy(batch.inputs).to(self.device)
         parameters = list(self.q_net.parameters())
         losses: list[Tensor] = []
         for start in range(0, len(inputs), batch_size):
@@ -249,6 +257,8 @@ class IterativeDQN(DQN):
             nn.utils.clip_grad_norm_(parameters, self.max_grad_norm)
             self.policy.optimizer.step()
             losses.append(loss.detach())
+        if not shared:
+            self._split()
         self._n_updates += gradient_steps
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
         if losses:
@@ -371,7 +381,7 @@ class IterativeMethod(Method):
             max_grad_norm=config.max_grad_norm,
             policy_kwargs=keywords,
             seed=config.seed,
-            device="cpu",
+            device=torch_device(config.device),
         )
 
     def weights(self, model: BaseAlgorithm) -> dict[str, Array]:

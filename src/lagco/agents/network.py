@@ -2,32 +2,59 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numba import njit
 
-from lagco.agents.config import PPOConfig, TrainConfig
+from lagco.agents.config import ACTIVATIONS, PPOConfig, TrainConfig
+from lagco.agents.own_network import OWN, WIDTHS, OwnNetwork
 from lagco.arrays import Array
+from lagco.embedding.devices import torch_device
 from lagco.errors import LagcoError, UsageError
 from lagco.store import Tensors
 
 SLOPE = np.float32(0.01)
+#: name of the array that says which activation a network has
+ACTIVATION = "activation"
 
 #: weight and bias (out,) per linear layer
 Layers: TypeAlias = "Sequence[tuple[Array, Array]]"
 
 
+class Network(Protocol):
+    """A network at inference."""
+
+    @property
+    def inputs(self) -> int:
+        """Width of the inputs."""
+        ...
+
+    @property
+    def outputs(self) -> int:
+        """Width of the outputs."""
+        ...
+
+    def __call__(self, inputs: Array) -> Array:
+        """Outputs (…, out) for inputs (…, in)."""
+        ...
+
+
 class Perceptron:
-    """Linear layers with LeakyReLU between them.
+    """Linear layers with an activation between them.
 
     Args:
         layers: (weight (out, in), bias (out,)) per layer.
+        activation: one of those that are compiled.
     """
 
-    def __init__(self, layers: Layers) -> None:
+    def __init__(self, layers: Layers, activation: str = "leaky_relu") -> None:
+        self.activation = activation
+        self._kind = ACTIVATIONS.index(activation)
         self._layers = [
             (np.ascontiguousarray(weight.T, dtype=np.float32), bias.astype(np.float32))
             for weight, bias in layers
@@ -38,9 +65,14 @@ class Perceptron:
     def __call__(self, inputs: Array) -> Array:
         """Outputs (…, out) for inputs (…, in)."""
         if inputs.ndim == 1:
-            single: Array = forward(inputs, self._weights, self._biases, SLOPE)
+            single: Array = forward(inputs, self._weights, self._biases, SLOPE, self._kind)
             return single
-        return pass_layers(inputs, self._layers)
+        return pass_layers(inputs, self._layers, self.activation)
+
+    @property
+    def layers(self) -> Layers:
+        """Weight (in, out) and bias (out,) per layer."""
+        return self._layers
 
     @property
     def inputs(self) -> int:
@@ -53,22 +85,47 @@ class Perceptron:
         return int(self._layers[-1][0].shape[1])
 
 
-def pass_layers(inputs: Array, layers: Layers) -> Array:
-    """Outputs (k, out) of linear layers, weights (in, out), with LeakyReLU between them."""
+class TorchPass:
+    """A module of the user's own at inference.
+
+    Args:
+        network: the module and its widths.
+    """
+
+    def __init__(self, network: OwnNetwork) -> None:
+        self.network = network
+        self.inputs = network.inputs
+        self.outputs = network.outputs
+
+    def __call__(self, inputs: Array) -> Array:
+        """Outputs (…, out) for inputs (…, in)."""
+        return self.network.predict(inputs)
+
+
+def pass_layers(inputs: Array, layers: Layers, activation: str = "leaky_relu") -> Array:
+    """Outputs (k, out) of linear layers, weights (in, out), with an activation between them."""
     *hidden, last = layers
     x = inputs
     for weight, bias in hidden:
         x = x @ weight
         x += bias
-        np.maximum(x, SLOPE * x, out=x)
+        if activation == "tanh":
+            np.tanh(x, out=x)
+        elif activation == "elu":
+            np.copyto(x, np.expm1(np.minimum(x, 0)), where=x < 0)
+        else:
+            np.maximum(x, (SLOPE if activation == "leaky_relu" else 0) * x, out=x)
     found: Array = x @ last[0]
     found += last[1]
     return found
 
 
 @njit(cache=True, fastmath={"contract"})
-def forward(x, weights, biases, slope):  # type: ignore[no-untyped-def]
-    """One pass for inputs (in,); four inputs at a time, so that sums are written less often."""
+def forward(x, weights, biases, slope, kind):  # type: ignore[no-untyped-def]
+    """One pass for inputs (in,); four inputs at a time, so that sums are written less often.
+
+    The activation is number `kind` of :data:`~lagco.agents.config.ACTIVATIONS`.
+    """
     for layer in range(len(weights)):
         w, y = weights[layer], biases[layer].copy()
         whole = w.shape[0] - w.shape[0] % 4
@@ -80,8 +137,18 @@ def forward(x, weights, biases, slope):  # type: ignore[no-untyped-def]
             for o in range(y.shape[0]):
                 y[o] += x[k] * w[k, o]
         if layer < len(weights) - 1:
-            for o in range(y.shape[0]):
-                y[o] = max(y[o], slope * y[o])
+            if kind == 0:
+                for o in range(y.shape[0]):
+                    y[o] = max(y[o], slope * y[o])
+            elif kind == 1:
+                for o in range(y.shape[0]):
+                    y[o] = max(y[o], np.float32(0))
+            elif kind == 2:
+                for o in range(y.shape[0]):
+                    y[o] = math.tanh(y[o])
+            else:
+                for o in range(y.shape[0]):
+                    y[o] = y[o] if y[o] > 0 else math.expm1(y[o])
         x = y
     return x
 
@@ -123,8 +190,8 @@ def perceptron(
     prefix: str,
     inputs: int | None = None,
     outputs: int | None = None,
-) -> Perceptron:
-    """The network of that prefix, as :func:`stored_layers` finds it.
+) -> Network:
+    """The network of that prefix, as :func:`stored_layers` finds it, or the user's own module.
 
     Compiled code trusts its widths, so whoever knows them says so.
 
@@ -134,10 +201,29 @@ def perceptron(
         inputs: numbers that it will be given.
         outputs: numbers that it must give.
     """
-    network = Perceptron(stored_layers(weights, prefix))
+    own = getattr(weights, "networks", {}).get(prefix)
+    network: Network
+    if own is not None:
+        network = TorchPass(own)
+    else:
+        network = Perceptron(stored_layers(weights, prefix), stored_activation(weights, prefix))
     check_width(f"the network {prefix!r} takes", network.inputs, inputs)
     check_width(f"the network {prefix!r} gives", network.outputs, outputs)
     return network
+
+
+def stored_activation(weights: Mapping[str, Array], prefix: str) -> str:
+    """The activation stored as ``prefix.activation``, a number; without, it is the first.
+
+    Raises:
+        LagcoError: there is none of that number.
+    """
+    code = weights.get(f"{prefix}.{ACTIVATION}")
+    if code is None:
+        return ACTIVATIONS[0]
+    if code.shape != (1,) or int(code[0]) not in range(len(ACTIVATIONS)):
+        raise LagcoError(f"the network {prefix!r} has the activation {code.tolist()}")
+    return ACTIVATIONS[int(code[0])]
 
 
 def check_width(what: str, seen: int, wanted: int | None) -> None:
@@ -153,10 +239,16 @@ def take_network(
     tensors: Tensors, prefix: str, inputs: int | None = None, outputs: int | None = None
 ) -> None:
     """Take the arrays of a network from a file; its widths are checked where they are known."""
+    if f"{prefix}.{WIDTHS}" in tensors:
+        _take_own(tensors, prefix, inputs, outputs)
+        return
     try:
         layers = stored_layers(tensors, prefix)
+        stored_activation(tensors, prefix)
     except LagcoError as error:
         raise tensors.refused(str(error)) from error
+    if f"{prefix}.{ACTIVATION}" in tensors:
+        tensors.take(f"{prefix}.{ACTIVATION}", (1,), np.uint8)
     before = inputs
     for number, (weight, _) in enumerate(layers):
         width = outputs if number == len(layers) - 1 else None
@@ -165,22 +257,46 @@ def take_network(
         before = weight.shape[0]
 
 
+def _take_own(tensors: Tensors, prefix: str, inputs: int | None, outputs: int | None) -> None:
+    """Take the state of a module of the user's own; its class checks the shapes."""
+    widths = tensors.take(f"{prefix}.{WIDTHS}", (2,), np.int64, low=1)
+    for what, seen, wanted in zip(("takes", "gives"), widths, (inputs, outputs), strict=True):
+        if wanted not in (None, int(seen)):
+            raise tensors.refused(f"the network {prefix!r} {what} {seen} numbers, not {wanted}")
+    for name, array in tensors.items():
+        if name.startswith(f"{prefix}.{OWN}."):
+            tensors.take(name, array.shape, array.dtype)
+
+
 def layer_arrays(prefix: str, *modules: Any) -> dict[str, Array]:
     """Arrays of the linear layers of torch modules, named as :func:`perceptron` reads them.
 
-    They are the modules' own: writing to them changes the modules.
+    On the CPU they are the modules' own: writing to them changes the modules.
     """
     from torch import nn
 
     found: dict[str, Array] = {}
     number = 0
     for module in modules:
+        if isinstance(module, OwnNetwork):
+            return module.arrays(prefix)
         for layer in module.modules():
             if isinstance(layer, nn.Linear):
-                found[f"{prefix}.{number}.weight"] = layer.weight.detach().numpy()
-                found[f"{prefix}.{number}.bias"] = layer.bias.detach().numpy()
+                found[f"{prefix}.{number}.weight"] = layer.weight.detach().cpu().numpy()
+                found[f"{prefix}.{number}.bias"] = layer.bias.detach().cpu().numpy()
                 number += 1
+            kind = _activation_modules().get(type(layer))
+            if kind:
+                found[f"{prefix}.{ACTIVATION}"] = np.array([kind], np.uint8)
     return found
+
+
+@cache
+def _activation_modules() -> dict[type, int]:
+    """Number of each activation by its torch module."""
+    from torch import nn
+
+    return {module: i for i, module in enumerate((nn.LeakyReLU, nn.ReLU, nn.Tanh, nn.ELU))}
 
 
 def ppo_arguments(config: PPOConfig) -> dict[str, Any]:
@@ -196,7 +312,7 @@ def ppo_arguments(config: PPOConfig) -> dict[str, Any]:
         "ent_coef": config.entropy,
         "max_grad_norm": config.max_grad_norm,
         "seed": config.seed,
-        "device": "cpu",
+        "device": torch_device(config.device),
     }
 
 
@@ -211,11 +327,10 @@ def _falling(config: PPOConfig) -> Callable[[float], float]:
 
 def policy_arguments(config: TrainConfig) -> dict[str, Any]:
     """Policy keywords that all methods share."""
-    from torch import nn
-
     hidden = list(config.hidden)
+    number = ACTIVATIONS.index(getattr(config, "activation", ACTIVATIONS[0]))
     return {
         "net_arch": {"pi": hidden, "vf": hidden},
-        "activation_fn": nn.LeakyReLU,
+        "activation_fn": list(_activation_modules())[number],
         "optimizer_kwargs": {"eps": 1e-7, "weight_decay": config.weight_decay, "fused": True},
     }

@@ -171,7 +171,7 @@ class ProjectionMethod(Method):
         """See :class:`~lagco.agents.method.Method`."""
         policy: Any = model.policy
         found = layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
-        return found | {"log_std": policy.log_std.detach().numpy()}
+        return found | {"log_std": policy.log_std.detach().cpu().numpy()}
 
     def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
         """See :class:`~lagco.agents.method.Method`."""
@@ -218,13 +218,18 @@ class ProjectionActor:
         if "scorer.0.weight" in weights:
             perceptron(weights, "scorer", seen + width, 1)
         self._deviation = np.exp(weights["log_std"])
-        self._low, self._high = space.scale.low, space.scale.high
+        self.low, self.high = space.scale.low, space.scale.high
         self._decoder = decoder
         self._observation = np.empty(self.view.observation_width, np.float32)
 
     def act(self, rng: np.random.Generator, explore: bool) -> Any:
         """See :class:`~lagco.agents.method.Actor`."""
         return self.decide(self.network(self.look()), rng, explore)
+
+    @property
+    def decoder(self) -> str:
+        """Spelling of its decoder."""
+        return self._decoder.spelling
 
     def look(self) -> Array:
         """The observation of the present state; a buffer that the next look overwrites."""
@@ -248,7 +253,7 @@ class ProjectionActor:
             return self._decoder.draw(self.view, proto, rng, self._observation)
         if explore:
             proto = proto + self._deviation * rng.standard_normal(len(proto), dtype=np.float32)
-        proto = np.minimum(np.maximum(proto, self._low), self._high)  # np.clip is slower
+        proto = np.minimum(np.maximum(proto, self.low), self.high)  # np.clip is slower
         return self._decoder.choose(self.view, proto, rng, self._observation)
 
     def timed(self, rng: np.random.Generator) -> dict[str, float]:
@@ -261,7 +266,7 @@ class ProjectionActor:
         observation = self.view.observation(self._observation)
         observed = time.perf_counter()
         proto = self.network(observation)
-        proto = np.minimum(np.maximum(proto, self._low), self._high)
+        proto = np.minimum(np.maximum(proto, self.low), self.high)
         predicted = time.perf_counter()
         row = self._decoder.choose(self.view, proto, rng, observation)
         plain_action(self.view.raw(row)[0])

@@ -113,7 +113,7 @@ class RankerNetwork(nn.Module):
 
     def arrays(self) -> dict[str, Array]:
         """Weights as a bundle stores them; the module's own, not copies."""
-        found = {PREFIX + name: t.detach().numpy() for name, t in self.state_dict().items()}
+        found = {PREFIX + name: t.detach().cpu().numpy() for name, t in self.state_dict().items()}
         return found | {PREFIX + "heads": np.array([self.heads], np.int64)}
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from lagco.agents.config import TrainConfig
-from lagco.agents.network import Perceptron, layer_arrays, linear_layers, perceptron
+from lagco.agents.network import Network, layer_arrays, linear_layers, perceptron
 from lagco.arrays import Array
 
 _EPOCHS = 2
@@ -35,7 +35,7 @@ class Scorer:
         self.optimizer = torch.optim.Adam(self.network.parameters(), lr=config.learning_rate)
         self._config = config
         self._rng = np.random.default_rng([config.seed, 9])
-        self._compiled: Perceptron | None = None
+        self._compiled: Network | None = None
 
     def learn(self, observations: Array, vectors: Array, targets: Array) -> float:
         """Fit Q(o, u) to targets (B,) for observations (B, w) and vectors (B, d); last loss."""
@@ -72,7 +72,7 @@ class Scorer:
         self._compiled = None
 
 
-def score_with(network: Perceptron, observation: Array, vectors: Array) -> Array:
+def score_with(network: Network, observation: Array, vectors: Array) -> Array:
     """Q of candidates (k, d) in a state (w,) by a stored network: (k,)."""
     repeated = np.broadcast_to(observation, (len(vectors), len(observation)))
     return network(np.concatenate([repeated, vectors], axis=1).astype(np.float32))[:, 0]

@@ -27,6 +27,7 @@ from lagco.agents.action_tables import ActionTables, nearest_actions
 from lagco.agents.config import TrainConfig, with_default
 from lagco.agents.method import Look, Weights
 from lagco.agents.network import layer_arrays, policy_arguments, ppo_arguments
+from lagco.agents.own_network import AgentWeights
 from lagco.agents.projection import (
     LatentVecEnv,
     PointConfig,
@@ -119,7 +120,14 @@ def pad_candidates(observations: Tensor, candidates: Sequence[ActionTables]) -> 
             assert c.index is not None
             flat[i, : c.count, : c.index.shape[1]] = c.index
         members = torch.from_numpy(flat)
-    return CandidateBatch(observations, tuple(tables), widest.starts, members, valid)
+    device = observations.device
+    return CandidateBatch(
+        observations,
+        tuple([table.to(device) for table in tables]),
+        widest.starts,
+        None if members is None else members.to(device),
+        valid.to(device),
+    )
 
 
 class CandidateRolloutBuffer(RolloutBuffer):
@@ -185,7 +193,7 @@ class SoftProjectionPolicy(ActorCriticPolicy):
         """Positions among the candidates, values and log-probabilities."""
         latent_pi, latent_vf = self.mlp_extractor(obs)
         protos = self.action_net(latent_pi)
-        candidates = self._source.offer(protos.detach().numpy())
+        candidates = self._source.offer(protos.detach().cpu().numpy())
         log_probabilities = self._log_probabilities(protos, pad_candidates(obs, candidates))
         if deterministic:
             actions = log_probabilities.argmax(dim=1)
@@ -280,7 +288,7 @@ class SoftProjectionMethod(ProjectionMethod):
         """See :class:`~lagco.agents.method.Method`."""
         policy: Any = model.policy
         found = layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
-        return found | {"log_temperature": policy.log_temperature.detach().numpy()}
+        return found | {"log_temperature": policy.log_temperature.detach().cpu().numpy()}
 
     def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
         """See :class:`~lagco.agents.method.Method`."""
@@ -312,9 +320,10 @@ class SoftProjectionActor(ProjectionActor):
         decoder: Decoder | None,
     ) -> None:
         # the proto-action is not bounded, and nothing is added to it
-        unbounded = {**weights, "log_std": np.zeros(1, np.float32)}
+        unbounded = AgentWeights(weights)
+        unbounded["log_std"] = np.zeros(1, np.float32)
         super().__init__(env, unbounded, space, decoder or Decoder("nearest", 1, "inner"))
-        self._low, self._high = np.full(1, -np.inf, np.float32), np.full(1, np.inf, np.float32)
+        self.low, self.high = np.full(1, -np.inf, np.float32), np.full(1, np.inf, np.float32)
         self._temperature = float(np.exp(weights["log_temperature"][0]))
 
     def _row(self, proto: Array, rng: np.random.Generator, explore: bool) -> Array:

@@ -93,7 +93,7 @@ class TaughtProjectionMethod(SoftProjectionMethod):
         assert isinstance(model, Imitation)
         policy = model.deciding_policy()
         found = layer_arrays("policy", policy.policy_net, policy.action_net)
-        found["log_temperature"] = policy.log_temperature.detach().numpy()
+        found["log_temperature"] = policy.log_temperature.detach().cpu().numpy()
         return found | model.ranker_arrays()
 
     def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:

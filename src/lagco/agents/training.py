@@ -1,40 +1,47 @@
-"""Training an agent: encoder, latent space, model, progress, checkpoints, bundle."""
+"""Training an agent: encoder, latent space, model, checkpoints, bundle.
+
+:class:`Trainer` is the one mechanism; :func:`train` brings a run to a number of steps with it.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import csv
-import io
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from stable_baselines3 import DQN
-from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.base_class import BaseAlgorithm
 
 from lagco.agents.agent import Agent
-from lagco.agents.bundle import DESCRIPTION, SPACE, load, save_bundle
+from lagco.agents.bundle import AGENT, DESCRIPTION, SPACE, load, save_bundle
 from lagco.agents.checkpoint import CHECKPOINT_KIND, restore_checkpoint, save_checkpoint
 from lagco.agents.config import TrainConfig, train_config
+from lagco.agents.curve import Curve, Report
 from lagco.agents.lean import lean_torch
+from lagco.agents.loggers import make_logger, writer_names
+from lagco.agents.own_network import AgentWeights, NetworkFactory, use_network
 from lagco.agents.projection import LatentVecEnv, PointConfig
 from lagco.agents.registry import method_of
-from lagco.agents.scorer import Scorer, n_step_returns
+from lagco.agents.rounds import PatienceLost, Rounds, all_callbacks, given_callbacks
+from lagco.agents.scorer import Scorer
+from lagco.agents.validation import Validation
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.core.declaration import read_declaration
 from lagco.core.problem import Problem
-from lagco.embedding.encoder import Encoder
+from lagco.embedding.devices import torch_device
+from lagco.embedding.encoder import Encoder, NetworkClass
 from lagco.embedding.pretrain import pretrain, problem_environments
 from lagco.errors import LagcoError, UsageError
 from lagco.instances import DataSet, Instance
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
 from lagco.problems import problem_class
-from lagco.store import SHA256, Kind, canonical_json, sha256, write_atomically
+from lagco.store import SHA256, Kind, canonical_json, sha256
 
 RUN, CHECKPOINT, CURVE = "run.json", "checkpoint.safetensors", "progress.csv"
 RUN_KIND = Kind(
@@ -49,28 +56,34 @@ RUN_KIND = Kind(
         "properties": {"identity": SHA256, "config": {"type": "object"}},
     },
 )
-_COLUMNS = ("steps", "episodes", "score", "score_best", "return", "length", "seconds")
 
-_SAVE_EVERY = 8
-
-#: called after every rollout with the row of the curve
-Report = Callable[[dict[str, Any]], None]
+Data: TypeAlias = "str | Path | DataSet | Sequence[Instance]"
 
 
 def train(
     problem: str | type[Problem],
-    data: str | Path | DataSet | Sequence[Instance],
+    data: Data,
     out: str | Path,
-    *,
-    config: TrainConfig | None = None,
-    file: str | Path | None = None,
-    encoder: str | Path | Encoder | None = None,
-    init: str | Path | None = None,
-    pad_to: DataSet | Sequence[Instance] = (),
-    report: Report | None = None,
-    **settings: Any,
+    **options: Any,
 ) -> Agent:
-    """Train an agent and write it to `out`; a run that was interrupted goes on where it was.
+    """Train an agent for ``steps`` steps in all and write it to `out`.
+
+    A run that was interrupted goes on where it was, and so does a finished one that is asked for
+    more steps; one that has as many already is only loaded.
+
+    Args:
+        problem: name, ``module:Class`` or class.
+        data: folder of a data set, the data set, or instances.
+        out: folder of the bundle; it also holds checkpoint, curve and latent space.
+        options: see :class:`Trainer`; settings of the method are among them, such as ``method``,
+            ``steps`` and ``seed``.
+    """
+    trainer = Trainer(problem, data, out, **options)
+    return trainer.learn(trainer.config.steps - trainer.steps)
+
+
+class Trainer:
+    """A training run in a folder.
 
     Args:
         problem: name, ``module:Class`` or class.
@@ -81,37 +94,248 @@ def train(
         encoder: pre-trained encoder or its folder; pre-trained on the training instances without.
         init: bundle whose policy weights and latent space to start from.
         pad_to: instances that a padded method reserves room for in addition to those of `data`.
-        report: called after every rollout.
+        validation: instances to evaluate on every ``evaluate_every`` steps; the bundle then holds
+            the best weights, and ``patience`` stops the run.
+        callbacks: callbacks of Stable-Baselines3, or functions of (locals, globals).
+        logger: where metrics go: ``tensorboard``, ``csv`` and ``wandb``, with commas; TensorBoard
+            where it is installed without.
+        policy: makes the policy's network, a ``torch.nn.Module`` from observations (B, inputs) to
+            (B, outputs): a class or function of (inputs, outputs).
+        encoder_class: what made the module of `encoder` or `init`, where that is of one's own.
+        keep_checkpoint: whether a finished run keeps the checkpoint that more steps go on from.
+        report: called after every rollout with the row of the curve.
         settings: fields of the method's configuration, ``method`` among them.
+
+    Attributes:
+        config: of the run.
+        folder: of the run.
+
+    Raises:
+        LagcoError: the folder holds another run.
     """
-    cls = problem_class(problem)
-    config = config or train_config(file, **settings)
-    instances = chosen_instances(data, config.strategy, cls.name)
-    folder = Path(out)
-    reserved = _reserved(config, data, pad_to)
-    if encoder is not None and init is not None:
-        raise UsageError("give encoder= or init=, not both: an agent brings its encoder")
-    if encoder is not None and not isinstance(encoder, Encoder):
-        encoder = Encoder.load(encoder)
-    start = None if init is None else load(init, cls, instances[0])
-    identity = _identify(cls, instances, config, encoder, start, reserved)
-    _claim(folder, identity, config)
-    if not (folder / DESCRIPTION).exists():
-        with lean_torch():
-            _run(cls, instances, folder, config, identity, encoder, start, reserved, report)
-    return load(folder, cls, instances[0], getattr(config, "decoder", None))
 
+    def __init__(
+        self,
+        problem: str | type[Problem],
+        data: Data,
+        out: str | Path,
+        *,
+        config: TrainConfig | None = None,
+        file: str | Path | None = None,
+        encoder: str | Path | Encoder | None = None,
+        init: str | Path | None = None,
+        pad_to: DataSet | Sequence[Instance] = (),
+        validation: Data | None = None,
+        callbacks: Any = None,
+        logger: str | None = None,
+        policy: NetworkFactory | None = None,
+        encoder_class: NetworkClass | None = None,
+        keep_checkpoint: bool = True,
+        report: Report | None = None,
+        **settings: Any,
+    ) -> None:
+        self.problem = problem_class(problem)
+        self.config = config or train_config(file, **settings)
+        self.folder = Path(out)
+        self._method = method_of(self.config.method)
+        self._instances = chosen_instances(data, self.config.strategy, self.problem.name)
+        self._validation = (
+            [] if validation is None else chosen_instances(validation, "varied", self.problem.name)
+        )
+        self._reserved = self._reserve(data, pad_to)
+        if encoder is not None and init is not None:
+            raise UsageError("give encoder= or init=, not both: an agent brings its encoder")
+        if self.config.patience and validation is None:
+            raise UsageError(
+                f"patience={self.config.patience} counts evaluations on validation instances; "
+                "give validation="
+            )
+        if encoder is not None and not isinstance(encoder, Encoder):
+            encoder = Encoder.load(encoder, encoder_class=encoder_class)
+        self._encoder = encoder
+        own = encoder_class or (encoder.network_class if encoder is not None else None)
+        self._classes: dict[str, Any] = {"policy_class": policy, "encoder_class": own}
+        self._start = None
+        if init is not None:
+            self._start = load(init, self.problem, self._instances[0], **self._classes)
+        self._callbacks = given_callbacks(callbacks)
+        self._writers = writer_names(logger)
+        self._keep_checkpoint = keep_checkpoint
+        self._report = report
+        torch_device(self.config.device)  # says what is wrong with it
+        self._identity = self._identify()
+        _claim(self.folder, self._identity, self.config)
 
-def _reserved(
-    config: TrainConfig,
-    data: str | Path | DataSet | Sequence[Instance],
-    pad_to: DataSet | Sequence[Instance],
-) -> list[Instance]:
-    """Instances that a padded method reserves room for: all of the data set, and `pad_to`."""
-    if not method_of(config.method).padded:
-        return []
-    whole = DataSet.load(data) if isinstance(data, str | Path) else data
-    return [*(whole if config.strategy != "varied" else ()), *pad_to]
+    @property
+    def steps(self) -> int:
+        """Steps that the run has done."""
+        path = self.folder / CHECKPOINT
+        if path.exists():
+            return int(CHECKPOINT_KIND.read_with_header(path).content["steps"])
+        return self._finished_steps() or 0
+
+    def learn(self, steps: int) -> Agent:
+        """Train for so many more steps, rounded up to whole rollouts, and write the bundle.
+
+        Learning rates and exploration that fall do so in a straight line over all steps of the run,
+        these included. A run that lost its patience stays where it is until it is given more.
+        """
+        done = self.steps
+        if steps > 0 or self._finished_steps() != done:
+            if done and not (self.folder / CHECKPOINT).exists():
+                raise UsageError(
+                    f"{self.folder} holds an agent of {done} steps but no checkpoint to go on "
+                    "from; train in another folder with init="
+                )
+            self.config = replace(self.config, steps=max(done + steps, 1))
+            with lean_torch():
+                self._run()
+        return self.agent()
+
+    def agent(self) -> Agent:
+        """The agent that the folder holds."""
+        decoder = getattr(self.config, "decoder", None)
+        return load(self.folder, self.problem, self._instances[0], decoder, **self._classes)
+
+    # -- a run
+
+    def _run(self) -> None:
+        began = time.perf_counter()
+        config, method = self.config, self._method
+        space = None
+        if method.latent:
+            space = self._start.space if self._start else self._space()
+        env = method.env(self.problem, self._instances, space, config, self._reserved)
+        model = method.model(env, config)
+        policy, network = self._classes["policy_class"], None
+        if policy is not None:
+            network = use_network(model, policy, method.name)
+        scorer = _scorer(env, config)
+        if self._start is not None:
+            _adopt_all(model, method.weights, scorer, self._start, config)
+        validation = self._make_validation()
+        curve = Curve(self.folder / CURVE, env, self._report)
+        path = self.folder / CHECKPOINT
+        done = 0
+        if path.exists():
+            done = restore_checkpoint(path, model, env, self._identity, scorer, validation)
+        curve.cut(done)
+
+        def weights() -> AgentWeights:
+            arrays = method.weights(model) | ({} if scorer is None else scorer.arrays())
+            return AgentWeights(arrays, {} if network is None else {"policy": network})
+
+        def agent() -> Agent | None:
+            described = {"config": config.as_dict(), "facts": method.facts(env)}
+            try:
+                return Agent(self.problem, method, weights(), described, space).configured()
+            except UsageError:  # what its decoder needs has not learnt anything yet
+                return None
+
+        def save() -> None:
+            save_checkpoint(path, model, env, self._identity, scorer, validation)
+
+        if config.steps > done and not (validation is not None and validation.exhausted):
+            rounds = Rounds(curve, save, agent, env, config, scorer, validation)
+            self._learn(model, rounds, done)
+            save()
+        judged = validation is not None and validation.value is not None
+        best = validation.weights if judged and validation is not None else weights()
+        save_bundle(
+            self.folder,
+            self.problem,
+            method,
+            best,
+            space,
+            config=config.as_dict(),
+            facts=method.facts(env),
+            training={
+                "instances": [instance.checksum for instance in self._instances],
+                "sizes": [instance.size for instance in self._instances],
+                "steps": int(model.num_timesteps),
+            }
+            | ({"validation": validation.summary()} if judged and validation is not None else {}),
+            measured={"seconds": round(curve.earlier + time.perf_counter() - began, 1)},
+        )
+        if not self._keep_checkpoint:
+            path.unlink(missing_ok=True)
+
+    def _learn(self, model: BaseAlgorithm, rounds: Rounds, done: int) -> None:
+        about = {"identity": self._identity, **self.config.as_dict()}
+        logger = make_logger(self._writers, self.folder, done, about)
+        model.set_logger(logger)
+        callbacks = all_callbacks(rounds, self._callbacks)
+        try:
+            model.learn(
+                self.config.steps - done,
+                callback=callbacks,
+                reset_num_timesteps=False,
+                log_interval=None,  # type: ignore[arg-type]
+            )
+        except PatienceLost:
+            callbacks.on_training_end()
+        finally:
+            logger.close()
+
+    def _space(self) -> LatentSpace:
+        """The latent space of the run: made once, then read from its folder."""
+        config, folder = self.config, self.folder / SPACE
+        if (folder / "latent.json").exists():
+            env = self.problem(self._instances[0], features=config.features)
+            env.reset(seed=0)
+            declared = read_declaration(env, env.graph_views())
+            return load_space(folder, declared, encoder_class=self._classes["encoder_class"])
+        encoder = self._encoder or pretrain(
+            self.problem,
+            self._instances,
+            features=config.features,
+            seed=config.seed,
+            progress=False,
+            device=config.device,
+        )
+        sources = problem_environments(self.problem, self._instances, config.features)
+        reduce = getattr(config, "reduce", 0) or None
+        space = LatentSpace.fit(encoder, sources, seed=config.seed, reduce=reduce)
+        save_space(space, folder)
+        return space
+
+    def _make_validation(self) -> Validation | None:
+        if not self._validation:
+            return None
+        config = self.config
+        return Validation(
+            self.problem, self._validation, config.features, config.evaluate_every, config.patience
+        )
+
+    # -- what a run is
+
+    def _reserve(self, data: Data, pad_to: DataSet | Sequence[Instance]) -> list[Instance]:
+        """Instances that a padded method reserves room for in addition to the training ones."""
+        if not self._method.padded:
+            return []
+        whole = DataSet.load(data) if isinstance(data, str | Path) else data
+        others = whole if self.config.strategy != "varied" else ()
+        return [*others, *pad_to, *self._validation]
+
+    def _identify(self) -> str:
+        start, policy = self._start, self._classes["policy_class"]
+        content = {
+            "problem": self.problem.name,
+            "instances": [instance.checksum for instance in self._instances],
+            "config": self.config.identity(),
+            "encoder": None if self._encoder is None else self._encoder.content_hash,
+            "init": None if start is None else start.description["sha256"],
+            "pad_to": [instance.checksum for instance in self._reserved],
+            "validation": [instance.checksum for instance in self._validation],
+            "policy": None if policy is None else getattr(policy, "__qualname__", repr(policy)),
+        }
+        return sha256(canonical_json(content).encode())
+
+    def _finished_steps(self) -> int | None:
+        """Steps of the agent in the folder, None where there is none."""
+        if not (self.folder / DESCRIPTION).exists():
+            return None
+        return int(AGENT.read(self.folder).content["training"]["steps"])
 
 
 def chosen_instances(
@@ -128,84 +352,6 @@ def chosen_instances(
     return [instances[place]]
 
 
-def _run(
-    cls: type[Problem],
-    instances: list[Instance],
-    folder: Path,
-    config: TrainConfig,
-    identity: str,
-    encoder: Encoder | None,
-    start: Agent | None,
-    pad_to: Sequence[Instance],
-    report: Report | None,
-) -> None:
-    began = time.perf_counter()
-    method = method_of(config.method)
-    space = None
-    if method.latent:
-        space = start.space if start else _space(cls, instances, folder, config, encoder)
-    env = method.env(cls, instances, space, config, pad_to)
-    model = method.model(env, config)
-    scorer = _scorer(env, config)
-    if start is not None:
-        _adopt(method.weights(model), start, config)
-        if scorer is not None and "scorer.0.weight" in start.weights:
-            _adopt(scorer.arrays(), start, config)
-        if isinstance(model, DQN):
-            model.q_net_target.load_state_dict(model.q_net.state_dict())
-    curve = _Curve(folder / CURVE, env, report)
-    path = folder / CHECKPOINT
-    if path.exists():
-        curve.cut(restore_checkpoint(path, model, env, identity, scorer))
-    else:
-        curve.cut(0)
-    callback = _Callback(
-        curve, lambda: save_checkpoint(path, model, env, identity, scorer), scorer, env, config
-    )
-    remaining = config.steps - model.num_timesteps
-    if remaining > 0:
-        model.learn(remaining, callback=callback, reset_num_timesteps=False, log_interval=None)  # type: ignore[arg-type]
-    save_bundle(
-        folder,
-        cls,
-        method,
-        method.weights(model) | ({} if scorer is None else scorer.arrays()),
-        space,
-        config=config.as_dict(),
-        facts=method.facts(env),
-        training={
-            "instances": [instance.checksum for instance in instances],
-            "sizes": [instance.size for instance in instances],
-            "steps": int(model.num_timesteps),
-        },
-        measured={"seconds": round(curve.earlier + time.perf_counter() - began, 1)},
-    )
-    path.unlink(missing_ok=True)
-
-
-def _space(
-    cls: type[Problem],
-    instances: list[Instance],
-    folder: Path,
-    config: TrainConfig,
-    encoder: Encoder | None,
-) -> LatentSpace:
-    """The latent space of the run: made once, then read from its folder."""
-    if (folder / SPACE / "latent.json").exists():
-        env = cls(instances[0], features=config.features)
-        env.reset(seed=0)
-        return load_space(folder / SPACE, read_declaration(env, env.graph_views()))
-    if encoder is None:
-        encoder = pretrain(
-            cls, instances, features=config.features, seed=config.seed, progress=False
-        )
-    sources = problem_environments(cls, instances, config.features)
-    reduce = getattr(config, "reduce", 0) or None
-    space = LatentSpace.fit(encoder, sources, seed=config.seed, reduce=reduce)
-    save_space(space, folder / SPACE)
-    return space
-
-
 def _scorer(env: ProblemVecEnv, config: TrainConfig) -> Scorer | None:
     """What the decoder ``scored`` ranks by; it learns beside the policy."""
     if not isinstance(config, PointConfig) or config.decoder != "scored":
@@ -217,6 +363,24 @@ def _scorer(env: ProblemVecEnv, config: TrainConfig) -> Scorer | None:
     return scorer
 
 
+def _adopt_all(
+    model: BaseAlgorithm,
+    weights: Any,
+    scorer: Scorer | None,
+    start: Agent,
+    config: TrainConfig,
+) -> None:
+    """Begin with everything that decides in another agent."""
+    device = model.device
+    model.policy.to("cpu")  # where arrays and modules share their memory
+    _adopt(weights(model), start, config)
+    model.policy.to(device)
+    if scorer is not None and "scorer.0.weight" in start.weights:
+        _adopt(scorer.arrays(), start, config)
+    if isinstance(model, DQN):
+        model.q_net_target.load_state_dict(model.q_net.state_dict())
+
+
 def _adopt(arrays: Mapping[str, Array], start: Agent, config: TrainConfig) -> None:
     """Begin with the arrays of that name of another agent of the same method."""
     if start.name != config.method:
@@ -226,149 +390,11 @@ def _adopt(arrays: Mapping[str, Array], start: Agent, config: TrainConfig) -> No
         if given is None or given.shape != array.shape:
             found = "is missing" if given is None else f"has shape {given.shape}"
             raise UsageError(f"init=: {name} {found}, this run needs {array.shape}")
+        if array.dtype.kind in "iu" and not np.array_equal(given, array):
+            raise UsageError(f"init=: {name} is {given.tolist()}, this run has {array.tolist()}")
     for name, array in arrays.items():
-        array[...] = start.weights[name]
-
-
-class _Curve:
-    """The learning curve: a CSV with one row per rollout."""
-
-    def __init__(self, path: Path, env: ProblemVecEnv, report: Report | None) -> None:
-        self._path = path
-        self._env = env
-        self._report = report
-        self._rows: list[dict[str, Any]] = []
-        #: seconds that the run took before it was interrupted
-        self.earlier = 0.0
-        self._board: Any = None
-        self._began = time.perf_counter()
-
-    def cut(self, steps: int) -> None:
-        """Keep the rows of a run up to that many steps."""
-        if steps and self._path.exists():
-            rows = list(csv.DictReader(io.StringIO(self._path.read_text())))
-            self._rows = [row for row in rows if int(row["steps"]) <= steps]
-            self.earlier = float(self._rows[-1]["seconds"]) if self._rows else 0.0
-        self._write()
-        with contextlib.suppress(ImportError):  # tensorboard comes with the extra 'report'
-            from torch.utils.tensorboard import SummaryWriter
-
-            folder = self._path.parent / "tensorboard"
-            self._board = SummaryWriter(str(folder), purge_step=steps + 1)
-
-    def add(self, steps: int) -> None:
-        """Add a row over the last 100 episodes."""
-        row: dict[str, Any] = {"steps": steps, "episodes": self._env.episodes_done}
-        for name in ("score", "score_best", "return", "length"):
-            values = [e[name] for e in self._env.recent if e[name] is not None]
-            row[name] = round(float(np.mean(values)), 6) if values else ""
-        row["seconds"] = round(self.earlier + time.perf_counter() - self._began, 2)
-        self._rows.append(row)
-        self._write()
-        if self._board is not None:
-            for name in ("score", "score_best", "return", "length"):
-                if row[name] != "":
-                    self._board.add_scalar(f"episodes/{name}", row[name], steps)
-            self._board.flush()
-        if self._report is not None:
-            self._report(row)
-
-    def close(self) -> None:
-        """Close what is open."""
-        if self._board is not None:
-            self._board.close()
-
-    def _write(self) -> None:
-        stream = io.StringIO()
-        writer = csv.DictWriter(stream, _COLUMNS)
-        writer.writeheader()
-        writer.writerows(self._rows)
-        write_atomically(self._path, stream.getvalue().encode())
-
-
-class _Callback(BaseCallback):
-    """Between rollouts: trains the scorer, writes a row of the curve and a checkpoint."""
-
-    def __init__(
-        self,
-        curve: _Curve,
-        save: Callable[[], None],
-        scorer: Scorer | None,
-        env: ProblemVecEnv,
-        config: TrainConfig,
-    ) -> None:
-        super().__init__()
-        self._curve = curve
-        self._save = save
-        self._scorer = scorer
-        self._env = env
-        self._config = config
-        self._shown = self._saved = 0
-
-    def _on_step(self) -> bool:
-        return True
-
-    def _on_training_start(self) -> None:
-        self._shown = self._saved = self.num_timesteps
-
-    def _on_rollout_start(self) -> None:
-        # here the update that followed the previous rollout is done
-        if self.num_timesteps - self._shown >= self._config.rollout:
-            self._curve.add(self.num_timesteps)
-            self._shown = self.num_timesteps
-            # a replay buffer is large: it is saved less often
-            pause = _SAVE_EVERY if hasattr(self.model, "extra_arrays") else 1
-            if self.num_timesteps - self._saved >= pause * self._config.rollout:
-                self._save()
-                self._saved = self.num_timesteps
-
-    def _on_rollout_end(self) -> None:
-        if self._scorer is None:
-            return
-        assert isinstance(self._env, LatentVecEnv)
-        assert isinstance(self._config, PointConfig)
-        buffer: Any = self.model.rollout_buffer  # type: ignore[attr-defined]
-        dones = np.asarray(self.locals["dones"], dtype=np.float32)
-        last = self.locals["values"].detach().numpy().ravel() * (1.0 - dones)
-        targets = n_step_returns(
-            buffer.rewards,
-            buffer.episode_starts,
-            buffer.values,
-            last,
-            self._config.gamma,
-            self._config.n_step,
-        )
-        vectors = self._env.take_executed()
-        width = buffer.observations.shape[-1]
-        self._scorer.learn(
-            buffer.observations.reshape(-1, width),
-            vectors.reshape(-1, vectors.shape[-1]),
-            targets.ravel(),
-        )
-
-    def _on_training_end(self) -> None:
-        self._curve.add(self.num_timesteps)
-        self._curve.close()
-
-
-def _identify(
-    cls: type[Problem],
-    instances: list[Instance],
-    config: TrainConfig,
-    encoder: Encoder | None,
-    start: Agent | None,
-    pad_to: Sequence[Instance],
-) -> str:
-    content = {
-        "problem": cls.name,
-        "instances": [instance.checksum for instance in instances],
-        "config": config.as_dict(),
-        "encoder": None if encoder is None else encoder.content_hash,
-        "init": None if start is None else start.description["sha256"],
-    }
-    if pad_to:
-        content["pad_to"] = [instance.checksum for instance in pad_to]
-    return sha256(canonical_json(content).encode())
+        if array.dtype.kind == "f":
+            array[...] = start.weights[name]
 
 
 def _claim(folder: Path, identity: str, config: TrainConfig) -> None:
@@ -386,6 +412,11 @@ def _claim(folder: Path, identity: str, config: TrainConfig) -> None:
             )
         else:
             return
+    elif (folder / DESCRIPTION).exists():
+        raise LagcoError(
+            f"{folder} holds an agent but no run; choose another folder, and give init= to start "
+            "from that agent"
+        )
     if (folder / CHECKPOINT).exists():
         CHECKPOINT_KIND.read_with_header(folder / CHECKPOINT)
     RUN_KIND.write(folder, {"identity": identity, "config": config.as_dict()})

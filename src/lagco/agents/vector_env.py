@@ -13,7 +13,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from lagco.arrays import Array
 from lagco.core.problem import Problem
-from lagco.errors import InstanceError, UsageError
+from lagco.errors import InstanceError, LagcoError, SpecError, UsageError
 from lagco.instances import Instance
 
 ROTATIONS = ("episode", "paper")
@@ -140,7 +140,7 @@ class ProblemVecEnv(VecEnv):
         """Begin an episode everywhere."""
         for index in range(self.num_envs):
             self._begin(index)
-            self._observe(index, self._observations[index])
+            self._see(index)
         return self._observations.copy()
 
     def step_async(self, actions: Array) -> None:
@@ -171,7 +171,7 @@ class ProblemVecEnv(VecEnv):
         if self._shaped_rewards:
             reward = info["shaped_reward"]
         reward *= problem.episode_length if self._scale_rewards else 1
-        self._observe(index, self._observations[index])
+        self._see(index, reward)
         if terminated or truncated:
             info = self._end(index, info, truncated and not terminated)
         return reward, terminated or truncated, info
@@ -179,7 +179,7 @@ class ProblemVecEnv(VecEnv):
     def restart(self, index: int) -> None:
         """Begin another episode of one problem, whatever became of the present one."""
         self._begin(index)
-        self._observe(index, self._observations[index])
+        self._see(index)
 
     def observations(self) -> Array:
         """Observations of the present states (N, w), as a copy."""
@@ -188,6 +188,33 @@ class ProblemVecEnv(VecEnv):
     def episode_seed(self, index: int) -> int:
         """Seed of the present episode of one problem."""
         return int(self._episodes[index]["seed"])
+
+    def _see(self, index: int, reward: float = 0.0) -> None:
+        """Write the observation of problem `index`; refuse it, or the reward, if not finite."""
+        observation = self._observations[index]
+        try:
+            self._observe(index, observation)
+        except SpecError as error:
+            raise SpecError(f"{self._where(index)}: {error}") from error
+        strange = np.flatnonzero(~np.isfinite(observation))
+        if len(strange):
+            what = f"number {strange[0]} of the observation is {observation.ravel()[strange[0]]}"
+            what += f" (and {len(strange) - 1} more are not finite)" if len(strange) > 1 else ""
+        elif not np.isfinite(reward):
+            what = f"the reward is {reward}"
+        else:
+            return
+        raise LagcoError(
+            f"{self._where(index)}: {what}; nothing can be learnt from that. `lagco check` finds "
+            "attributes, functions and rewards that are not finite"
+        )
+
+    def _where(self, index: int) -> str:
+        """How to reach the present state of a problem."""
+        episode, name = self._episodes[index], type(self.problems[index]).__name__
+        instance = self.instances[episode["instance"]].name
+        taken = len(episode["actions"])
+        return f"{name}, instance {instance!r}, seed {episode['seed']}, after {taken} actions"
 
     def _end(self, index: int, info: dict[str, Any], cut: bool) -> dict[str, Any]:
         episode = self._episodes[index]
@@ -209,7 +236,7 @@ class ProblemVecEnv(VecEnv):
             "episode": {"r": float(self._returns[index]), "l": length, "t": 0.0},
         }
         self._begin(index)
-        self._observe(index, self._observations[index])
+        self._see(index)
         return info
 
     def _begin(self, index: int) -> None:

@@ -22,6 +22,7 @@ def pretrain(
     ] = "nnconv,sage",
     variational: Annotated[bool, typer.Option(help="Variational auto-encoder (VGAE).")] = False,
     steps: Annotated[int, typer.Option(help="Gradient steps at most.")] = 500,
+    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
     as_json: AsJson = False,
 ) -> None:
     """Pre-train the graph encoder of a problem on random valid trajectories."""
@@ -41,6 +42,7 @@ def pretrain(
         training=lagco.PretrainConfig(max_steps=steps),
         seed=seed,
         progress=not as_json,
+        device=device,
     )
     last = {}
     for row in encoder.curves:

@@ -39,6 +39,19 @@ def train(
     ] = None,
     k: Annotated[int | None, typer.Option("--k", help="Nearest actions the decoder sees.")] = None,
     envs: Annotated[int | None, typer.Option(help="Environments stepped together.")] = None,
+    validation: Annotated[
+        Path | None, typer.Option(help="Data set that chooses the best weights and stops early.")
+    ] = None,
+    evaluate_every: Annotated[
+        int | None, typer.Option(help="Steps between evaluations on it.")
+    ] = None,
+    patience: Annotated[
+        int | None, typer.Option(help="Stop after so many evaluations without a better one.")
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda or auto.")] = None,
+    logger: Annotated[
+        str | None, typer.Option(help="tensorboard, csv, wandb; several with commas.")
+    ] = None,
     preset: Annotated[str | None, typer.Option(help="default or paper.")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file with settings.")] = None,
     setting: Annotated[
@@ -47,7 +60,7 @@ def train(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train an agent; a run that was interrupted goes on where it was."""
+    """Train an agent; a run that was interrupted, or is to have more steps, goes on."""
     import lagco
     from lagco.agents.config import parse_settings, train_config
 
@@ -64,6 +77,9 @@ def train(
         "k": k,
         "envs": envs,
         "preset": preset,
+        "evaluate_every": evaluate_every,
+        "patience": patience,
+        "device": device,
     }
     given = {name: value for name, value in named.items() if value is not None}
     settings = train_config(config, **(parse_settings(setting or ()) | given))
@@ -77,7 +93,15 @@ def train(
             bar.update(task, completed=row["steps"], description=text)
 
         agent = lagco.train(
-            problem, data, out, config=settings, encoder=encoder, init=init, report=report
+            problem,
+            data,
+            out,
+            config=settings,
+            encoder=encoder,
+            init=init,
+            validation=validation,
+            logger=logger,
+            report=report,
         )
     described = {"kind": "agent", **agent.description}
     print_json(described) if as_json else print_facts(described)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from lagco.errors import UsageError, suggest
 
 LAYERS = ("nnconv", "sage", "gcn", "gat", "gin", "edgeconv")
+#: stands in `layers` for a torch module of the user's own
+OWN = "own"
 ACTIVATIONS = ("relu", "leaky_relu", "none")
 AGGREGATIONS = ("add", "mean", "max")
 
@@ -16,7 +18,8 @@ class EncoderConfig:
     """Shape of the encoder and its decoder, and the weights of their losses.
 
     Attributes:
-        layers: kind of each message-passing layer, first to last (``gin`` reads edge features too).
+        layers: kind of each message-passing layer, first to last (``gin`` reads edge features too);
+            ``("own",)`` for a module of one's own, which ``pretrain(network=)`` gives.
         hidden_channels: width of every layer but the last.
         out_channels: width p of an embedding.
         edge_channels: hidden width of the network from edge features to ``nnconv``'s matrices.
@@ -57,8 +60,13 @@ class EncoderConfig:
         object.__setattr__(self, "layers", tuple(self.layers))
         if not self.layers:
             raise UsageError(f"EncoderConfig(layers=()): name at least one of {', '.join(LAYERS)}")
+        if OWN in self.layers and (len(self.layers) > 1 or self.variational):
+            raise UsageError(
+                f"EncoderConfig(layers={self.layers}, variational={self.variational}): a module of "
+                "one's own is the whole stack, and not variational"
+            )
         for layer in self.layers:
-            if layer not in LAYERS:
+            if layer not in (*LAYERS, OWN):
                 raise UsageError(f"EncoderConfig: {suggest('layer', layer, LAYERS)}")
         if self.activation not in ACTIVATIONS:
             message = suggest("activation", self.activation, ACTIVATIONS)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from lagco.core.declaration import Declaration
 from lagco.core.graph import GraphView
 from lagco.core.spec import Attribute
 from lagco.embedding import text
-from lagco.embedding.config import EncoderConfig
+from lagco.embedding.config import OWN, EncoderConfig
 from lagco.embedding.extraction import AttributeReader, fit_reader
 from lagco.embedding.features import ViewFeatures
 from lagco.embedding.layout import TableLayout, ViewLayout, bind_table, layout_hash, table_layout
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from lagco.embedding.embedder import Embedder
     from lagco.embedding.network import GraphEncoder
     from lagco.embedding.reconstruction import GraphDecoder
+
+
+#: (node width, message width, out channels) -> torch module, see OwnGraphEncoder
+NetworkClass: TypeAlias = "Callable[[int, int, int], Any]"
 
 
 @dataclass
@@ -42,6 +46,7 @@ class ViewEncoder:
         edge_readers: likewise.
         weights: parameters and buffers of :class:`~lagco.embedding.network.GraphEncoder`.
         decoder_weights: those of its :class:`~lagco.embedding.reconstruction.GraphDecoder`.
+        network_class: makes the user's own module, where the encoder is one.
     """
 
     name: str
@@ -51,6 +56,7 @@ class ViewEncoder:
     edge_readers: dict[str, AttributeReader]
     weights: dict[str, Array] = field(default_factory=dict)
     decoder_weights: dict[str, Array] = field(default_factory=dict)
+    network_class: NetworkClass | None = None
 
     def features(self) -> ViewFeatures:
         """A fresh reader of this view's features."""
@@ -58,9 +64,17 @@ class ViewEncoder:
 
     def new_network(self) -> GraphEncoder:
         """An untrained torch module of the right shape."""
-        from lagco.embedding.network import GraphEncoder
+        from lagco.embedding.network import GraphEncoder, OwnGraphEncoder
 
-        return GraphEncoder(self.config, self.layout.nodes.width, message_width(self.layout))
+        widths = self.layout.nodes.width, message_width(self.layout)
+        if self.config.layers != (OWN,):
+            return GraphEncoder(self.config, *widths)
+        if self.network_class is None:
+            raise UsageError(
+                f"the encoder of view {self.name!r} is a torch module of the user's own, of which "
+                "a file holds only the state; give encoder_class=, what made it in pre-training"
+            )
+        return OwnGraphEncoder(self.config, *widths, self.network_class)
 
     def new_decoder(self) -> GraphDecoder:
         """An untrained decoder of the right shape."""
@@ -115,6 +129,11 @@ class Encoder:
     training: dict[str, Any] = field(default_factory=dict)
     text_model: str | None = None
     measured: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def network_class(self) -> NetworkClass | None:
+        """What makes its modules, where these are of the user's own."""
+        return next(iter(self.views.values())).network_class
 
     @property
     def layout(self) -> dict[str, ViewLayout]:
@@ -198,17 +217,24 @@ class Encoder:
         save_encoder(self, Path(folder))
 
     @classmethod
-    def load(cls, folder: str | Path, declaration: Declaration | None = None) -> Encoder:
+    def load(
+        cls,
+        folder: str | Path,
+        declaration: Declaration | None = None,
+        *,
+        encoder_class: NetworkClass | None = None,
+    ) -> Encoder:
         """Read an encoder; nothing in the files is ever executed.
 
         Args:
             folder: where :meth:`save` wrote it.
             declaration: of the environment it will be used with: checked, and needed where an
                 attribute has a callable as its extractor or pooling.
+            encoder_class: what made the module in pre-training, where that is of the user's own.
         """
         from lagco.embedding.storage import load_encoder
 
-        encoder = load_encoder(Path(folder))
+        encoder = load_encoder(Path(folder), encoder_class=encoder_class)
         if declaration is not None:
             encoder.bind(declaration)
         return encoder
@@ -243,6 +269,7 @@ def fit_encoder(
     declaration: Declaration,
     snapshots: Sequence[Mapping[str, GraphView]],
     config: EncoderConfig,
+    network: NetworkClass | None = None,
 ) -> Encoder:
     """An encoder without weights: widths and text reductions settled by the training states."""
     views = {}
@@ -266,7 +293,9 @@ def fit_encoder(
             _table(declaration.edge_attributes[name], edge_readers),
             states[0].directed,
         )
-        views[name] = ViewEncoder(name, config, layout, node_readers, edge_readers)
+        views[name] = ViewEncoder(
+            name, config, layout, node_readers, edge_readers, network_class=network
+        )
         every = (*layout.nodes, *layout.edges)
         uses_text |= any(entry.attribute.extractor == "bert" for entry in every)
     return Encoder(views, text_model=text.model_name() if uses_text else None)

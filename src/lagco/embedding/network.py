@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from torch_geometric.nn import EdgeConv, GATConv, GCNConv, GINEConv, SAGEConv
 
 from lagco.embedding.config import EncoderConfig
 from lagco.embedding.nnconv import FactoredNNConv
+from lagco.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,11 @@ class GraphBatch:
     message_features: Tensor
     graph: Tensor
     sizes: np.ndarray[Any, Any]
+
+    def to(self, device: str) -> GraphBatch:
+        """The same on another device."""
+        tensors = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "sizes"}
+        return replace(self, **{name: tensor.to(device) for name, tensor in tensors.items()})
 
 
 class GraphEncoder(nn.Module):
@@ -104,6 +111,51 @@ class GraphEncoder(nn.Module):
         if self.config.activation == "relu":
             return F.relu(x)
         return F.leaky_relu(x) if self.config.activation == "leaky_relu" else x
+
+
+class OwnGraphEncoder(GraphEncoder):
+    """A module of the user's own in the place of the stack; inputs are scaled as for ours.
+
+    Args:
+        config: its ``out_channels`` and ``normalise`` count.
+        node_width: d_v.
+        message_width: d_m.
+        factory: class or function of (node_width, message_width, out_channels) that gives a module
+            from x (n, d_v), messages (2, M) as source and target, and their features (M, d_m), to
+            (n, out_channels).
+    """
+
+    def __init__(
+        self,
+        config: EncoderConfig,
+        node_width: int,
+        message_width: int,
+        factory: Callable[[int, int, int], nn.Module],
+    ) -> None:
+        nn.Module.__init__(self)
+        self.config = config
+        self.register_buffer("node_scale", torch.ones(node_width))
+        self.register_buffer("edge_scale", torch.ones(message_width))
+        self.register_buffer("edge_shift", torch.zeros(message_width))
+        self.norms = nn.ModuleList()
+        self.module = factory(node_width, message_width, config.out_channels)
+        if not isinstance(self.module, nn.Module):
+            raise UsageError(
+                f"{factory!r} gives a {type(self.module).__name__}, an encoder is a torch.nn.Module"
+            )
+
+    def distribution(self, batch: GraphBatch) -> tuple[Tensor, Tensor | None]:
+        """See :class:`GraphEncoder`."""
+        features = (batch.message_features - self.edge_shift) * self.edge_scale
+        pairs = torch.stack([batch.source, batch.target])
+        z = self.module(batch.x * self.node_scale, pairs, features[batch.row])
+        wanted = (len(batch.x), self.config.out_channels)
+        if tuple(z.shape) != wanted:
+            raise UsageError(
+                f"{type(self.module).__name__} gives embeddings of shape {tuple(z.shape)}, they "
+                f"must be {wanted}"
+            )
+        return z, None
 
 
 def _normed(norm: nn.Module, x: Tensor) -> Tensor:

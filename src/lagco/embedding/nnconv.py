@@ -61,7 +61,11 @@ class FactoredNNConv(NNConv):  # type: ignore[misc, unused-ignore]
             return super().forward(x, pairs, features[row])
         hidden = self.nn[1](self.nn[0](features))  # (R, k)
         hidden = torch.cat([hidden, hidden.new_ones(len(hidden), 1)], dim=1)  # (R, k + 1)
-        total = OuterSum.apply(hidden, x, source, target, row).flatten(1)  # (n, (k + 1) in)
+        if x.device.type == "cpu":
+            total = OuterSum.apply(hidden, x, source, target, row).flatten(1)  # (n, (k + 1) in)
+        else:
+            parts = (hidden[row].unsqueeze(2) * x[source].unsqueeze(1)).flatten(1)
+            total = parts.new_zeros(len(x), parts.shape[1]).index_add(0, target, parts)
         if self.aggregation == "mean":
             counts = torch.bincount(target, minlength=len(x)).clamp(min=1).unsqueeze(1)
             total = total / counts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ import numpy as np
 
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
-from lagco.embedding.config import EncoderConfig, PretrainConfig
-from lagco.embedding.encoder import Encoder, fit_encoder
+from lagco.embedding.config import OWN, EncoderConfig, PretrainConfig
+from lagco.embedding.devices import torch_device
+from lagco.embedding.encoder import Encoder, NetworkClass, fit_encoder
 from lagco.embedding.one_thread import one_thread
 from lagco.embedding.states import EnvSource, collect_snapshots, view_states
 from lagco.embedding.training import Progress, train_view
@@ -32,6 +34,8 @@ def pretrain(
     training: PretrainConfig | None = None,
     seed: int = 0,
     progress: bool = True,
+    device: str = "cpu",
+    network: NetworkClass | None = None,
 ) -> Encoder:
     """Pre-train the encoder of a problem on a data set.
 
@@ -44,6 +48,9 @@ def pretrain(
         training: budget and optimiser.
         seed: everything random follows from it.
         progress: print a line per look at the held-out states.
+        device: ``cpu``, ``cuda``, or ``auto`` for cuda where there is one.
+        network: makes a torch module of one's own in the place of our layers; see
+            :class:`~lagco.embedding.network.OwnGraphEncoder`.
     """
     if config is None:
         config = EncoderConfig(text_width=None if features == "paper" else 32)
@@ -53,6 +60,8 @@ def pretrain(
         training=training,
         seed=seed,
         progress=_print_progress if progress else None,
+        device=device,
+        network=network,
     )
     encoder.training |= {"problem": problem.name, "features": features}
     if out is not None:
@@ -82,6 +91,8 @@ def pretrain_on(
     training: PretrainConfig | None = None,
     seed: int = 0,
     progress: Progress | None = None,
+    device: str = "cpu",
+    network: NetworkClass | None = None,
 ) -> Encoder:
     """Pre-train an encoder on environments (or factories of them).
 
@@ -89,19 +100,24 @@ def pretrain_on(
     some states where there is only one environment.
     """
     config, training = config or EncoderConfig(), training or PretrainConfig()
+    device = torch_device(device)
+    if network is not None:
+        config = replace(config, layers=(OWN,))
     began = time.perf_counter()
     declaration, collected = collect_snapshots(sources, training.states, seed)
     train, held_out = _split(collected, training.held_out, seed)
     if not train:
         raise UsageError("pre-training found no states")
-    encoder = fit_encoder(declaration, train, config)
+    encoder = fit_encoder(declaration, train, config, network)
     steps: dict[str, int] = {}
     with one_thread():
         for index, (name, view) in enumerate(encoder.views.items()):
             states = view_states(view, (snapshot[name] for snapshot in train))
             others = view_states(view, (snapshot[name] for snapshot in held_out))
             rng = np.random.default_rng([seed, 1, index])
-            network, decoder, curves = train_view(view, states, others, training, rng, progress)
+            network, decoder, curves = train_view(
+                view, states, others, training, rng, progress, device
+            )
             view.adopt(network, decoder)
             encoder.curves += curves
             steps[name] = max((row["step"] for row in curves), default=0)

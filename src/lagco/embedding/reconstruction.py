@@ -120,7 +120,7 @@ class GraphDecoder(nn.Module):
         if not self.edges.table.constant:
             pairs, wanted = batch.edges, batch.edge_features
             if pairs.shape[1] > EDGES_PER_STEP:
-                chosen = torch.from_numpy(_draw_edges(pairs.shape[1], seed))
+                chosen = torch.from_numpy(_draw_edges(pairs.shape[1], seed)).to(z.device)
                 pairs, wanted = pairs[:, chosen], wanted[chosen]
             edges = self.edges.losses(self.edge_inputs(z, pairs), wanted)
             found |= {f"edge/{name}": loss for name, loss in edges.items()}
@@ -152,8 +152,8 @@ def contrastive_loss(
         return None
     unit = z if config.normalise else F.normalize(z, dim=-1)
     candidates = np.concatenate([other[kept, None], negatives[kept]], axis=1)  # (E, 1 + k)
-    a = unit.index_select(0, torch.from_numpy(anchor[kept])).unsqueeze(1)
-    b = unit.index_select(0, torch.from_numpy(candidates.reshape(-1)))
+    a = unit.index_select(0, torch.from_numpy(anchor[kept]).to(z.device)).unsqueeze(1)
+    b = unit.index_select(0, torch.from_numpy(candidates.reshape(-1)).to(z.device))
     similarity = (a * b.view(len(kept), -1, unit.shape[1])).sum(dim=2)
     return -F.log_softmax(similarity / config.temperature, dim=1)[:, 0].mean()
 
@@ -163,15 +163,16 @@ def negatives_of(
 ) -> tuple[Array, Array, Array]:
     """See :func:`~lagco.embedding.negatives.draw_negatives`; `every` edge, or a step's."""
     n = len(batch.x)
-    target = batch.target.numpy()
+    target = batch.target.cpu().numpy()
     first = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(np.bincount(target, minlength=n), out=first[1:])
     starts = np.cumsum(batch.sizes) - batch.sizes
     start, size = np.repeat(starts, batch.sizes), np.repeat(batch.sizes, batch.sizes)
-    edges = batch.edges.numpy()
+    edges = batch.edges.cpu().numpy()
     if not every and edges.shape[1] > EDGES_PER_STEP:
         edges = edges[:, _draw_edges(edges.shape[1], seed)]
-    return draw_negatives(edges, first, batch.source.numpy(), start, size, np.uint64(seed), count)
+    source = batch.source.cpu().numpy()
+    return draw_negatives(edges, first, source, start, size, np.uint64(seed), count)
 
 
 def _draw_edges(count: int, seed: int) -> Array:

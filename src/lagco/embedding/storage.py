@@ -19,8 +19,8 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.core.pooling import POOLINGS
 from lagco.core.spec import Attribute
-from lagco.embedding.config import ACTIVATIONS, AGGREGATIONS, LAYERS, EncoderConfig
-from lagco.embedding.encoder import Encoder, ViewEncoder
+from lagco.embedding.config import ACTIVATIONS, AGGREGATIONS, LAYERS, OWN, EncoderConfig
+from lagco.embedding.encoder import Encoder, NetworkClass, ViewEncoder
 from lagco.embedding.extraction import AttributeReader
 from lagco.embedding.layout import TableLayout, ViewLayout, attribute_from_signature, table_layout
 from lagco.embedding.messages import message_width
@@ -40,7 +40,7 @@ _CALLABLE: Schema = {
 _CHANNELS: Schema = {"type": "integer", "minimum": 1, "maximum": 65536}
 _WEIGHT: Schema = {"type": "number"}
 _CONFIG: dict[str, Schema] = {
-    "layers": {"type": "array", "minItems": 1, "maxItems": 64, "items": {"enum": list(LAYERS)}},
+    "layers": {"type": "array", "minItems": 1, "maxItems": 64, "items": {"enum": [*LAYERS, OWN]}},
     "hidden_channels": _CHANNELS,
     "out_channels": _CHANNELS,
     "edge_channels": _CHANNELS,
@@ -226,12 +226,15 @@ def write_curves(curves: Sequence[Mapping[str, Any]], path: Path) -> None:
 # -- reading
 
 
-def load_encoder(folder: Path, expected: str | None = None) -> Encoder:
+def load_encoder(
+    folder: Path, expected: str | None = None, encoder_class: NetworkClass | None = None
+) -> Encoder:
     """Read the encoder in `folder`.
 
     Args:
         folder: where :func:`save_encoder` wrote it.
         expected: checksum by which another file refers to it.
+        encoder_class: what made the module in pre-training, where that is of the user's own.
 
     Raises:
         EncoderFileError: a file is missing, damaged, of another version, or does not fit.
@@ -241,7 +244,7 @@ def load_encoder(folder: Path, expected: str | None = None) -> Encoder:
     try:
         encoder = Encoder(
             {
-                name: _view_encoder(name, index, view, file.tensors)
+                name: _view_encoder(name, index, view, file.tensors, encoder_class)
                 for index, (name, view) in enumerate(content["views"].items())
             },
             content["curves"],
@@ -265,7 +268,11 @@ def _refused(file: Described, reason: str) -> EncoderFileError:
 
 
 def _view_encoder(
-    name: str, index: int, content: Mapping[str, Any], tensors: Tensors
+    name: str,
+    index: int,
+    content: Mapping[str, Any],
+    tensors: Tensors,
+    encoder_class: NetworkClass | None,
 ) -> ViewEncoder:
     if content["index"] != index:
         raise ValueError(f"view {name!r} stands at {index}, not {content['index']!r}")
@@ -280,24 +287,34 @@ def _view_encoder(
         shape = (len(mean), table[attribute].width)
         reductions[kind, attribute] = Reduction(mean, tensors.take(f"{key}.components", shape))
     _check_widths(name, view_layout, reductions)
-    width = message_width(view_layout)
-    weights = {
-        key: _take(tensors, f"{index}.encoder.{key}", shape)
-        for key, shape in network_shapes(config, view_layout.nodes.width, width).items()
-    }
     decoder_weights = {
         key: _take(tensors, f"{index}.decoder.{key}", shape)
         for key, shape in decoder_shapes(config, view_layout).items()
     }
-    return ViewEncoder(
+    encoder = ViewEncoder(
         name,
         config,
         view_layout,
         _readers(name, "nodes", view_layout.nodes, reductions),
         _readers(name, "edges", view_layout.edges, reductions),
-        weights,
-        decoder_weights,
+        decoder_weights=decoder_weights,
+        network_class=encoder_class if config.layers == (OWN,) else None,
     )
+    encoder.weights = _network_weights(encoder, f"{index}.encoder.", tensors)
+    return encoder
+
+
+def _network_weights(encoder: ViewEncoder, prefix: str, tensors: Tensors) -> dict[str, Array]:
+    if encoder.config.layers == (OWN,):
+        import torch
+
+        with torch.random.fork_rng(devices=[]):  # making a module draws from it
+            fresh = encoder.new_network().state_dict()
+        state = {name: tensor.numpy() for name, tensor in fresh.items()}
+        return {k: tensors.take(f"{prefix}{k}", a.shape, a.dtype) for k, a in state.items()}
+    layout = encoder.layout
+    shapes = network_shapes(encoder.config, layout.nodes.width, message_width(layout))
+    return {key: _take(tensors, f"{prefix}{key}", shape) for key, shape in shapes.items()}
 
 
 def _check_widths(

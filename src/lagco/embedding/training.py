@@ -63,6 +63,7 @@ def train_view(
     training: PretrainConfig,
     rng: np.random.Generator,
     progress: Progress | None,
+    device: str = "cpu",
 ) -> tuple[GraphEncoder, GraphDecoder, list[dict[str, Any]]]:
     """Train the encoder of one view; returns both modules and the loss curves."""
     import torch
@@ -70,8 +71,11 @@ def train_view(
     network, decoder = seeded_modules(view, int(rng.integers(2**31)))
     fit_scales(network, decoder, states)
     noise = torch.Generator().manual_seed(int(rng.integers(2**31)))
-    run = TrainingRun(view.name, network, decoder, training, noise)
+    run = TrainingRun(view.name, network.to(device), decoder.to(device), training, noise)
+    run.device = device
     run.fit(states, held_out, rng, progress)
+    network.to("cpu")
+    decoder.to("cpu")
     calibrate(network, states, training.batch_size)
     return network.eval(), decoder.eval(), run.curves
 
@@ -97,6 +101,7 @@ class TrainingRun:
         self.name, self.network, self.decoder, self.training = name, network, decoder, training
         self.frozen, self.early_stopping = frozen, early_stopping
         self.noise = noise
+        self.device = "cpu"
         self.curves: list[dict[str, Any]] = []
 
     def fit(
@@ -115,14 +120,14 @@ class TrainingRun:
         optimiser = torch.optim.Adam(parameters, lr=training.learning_rate, fused=True)
         batches = _batches(len(states), training.batch_size, rng)
         tests = [
-            collate(held_out[k : k + 2 * training.batch_size])
+            collate(held_out[k : k + 2 * training.batch_size]).to(self.device)
             for k in range(0, len(held_out), 2 * training.batch_size)
         ]
         best, best_weights, since_best, since_cut = np.inf, None, 0, 0
         sums: dict[str, float] = {}
         for step in range(1, training.max_steps + 1):
             self.network.train(not self.frozen)
-            batch = collate([states[i] for i in next(batches)])
+            batch = collate([states[i] for i in next(batches)]).to(self.device)
             losses = self.losses(batch, int(rng.integers(2**62)))
             optimiser.zero_grad(set_to_none=True)
             total = self.total(losses)
@@ -171,7 +176,8 @@ class TrainingRun:
         if log_variance is not None:
             if self.network.training:
                 deviation = (0.5 * log_variance).exp()
-                z = mean + deviation * torch.randn(mean.shape, generator=self.noise)
+                noise = torch.randn(mean.shape, generator=self.noise)
+                z = mean + deviation * noise.to(self.device)
             divergence = -0.5 * (1 + log_variance - mean**2 - log_variance.exp()).mean()
         losses = self.decoder.losses(self.network.finish(z), batch, seed)
         if divergence is not None and not self.frozen:

@@ -53,6 +53,8 @@ class Decoder:
         ranker: CandidateLogits | None = None,
         temperature: float = 1.0,
     ) -> None:
+        if k < 1:
+            raise UsageError(f"k={k}: a decoder chooses among at least 1 action")
         self.spelling = spelling
         self.metric: Metric = metric
         self.values = values

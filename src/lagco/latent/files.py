@@ -9,6 +9,7 @@ from lagco.arrays import Array
 from lagco.core.declaration import Declaration
 from lagco.core.pooling import POOLINGS, Pooling
 from lagco.core.spec import Object
+from lagco.embedding.encoder import NetworkClass
 from lagco.embedding.reduction import Reduction
 from lagco.embedding.storage import load_encoder, save_encoder
 from lagco.errors import LagcoError, UsageError
@@ -96,7 +97,10 @@ def save_space(space: LatentSpace, folder: str | Path) -> str:
 
 
 def load_space(
-    folder: str | Path, declaration: Declaration | None = None, expected: str | None = None
+    folder: str | Path,
+    declaration: Declaration | None = None,
+    expected: str | None = None,
+    encoder_class: NetworkClass | None = None,
 ) -> LatentSpace:
     """Read a latent space.
 
@@ -104,6 +108,7 @@ def load_space(
         folder: what :func:`save_space` wrote.
         declaration: of the problem, which supplies the extractors that are functions.
         expected: checksum by which another file refers to it.
+        encoder_class: what made the encoder's module, where that is of the user's own.
 
     Raises:
         LagcoError: the message names the file and what is wrong with it.
@@ -111,7 +116,7 @@ def load_space(
     folder = Path(folder)
     file = SPACE.read(folder, expected)
     content, tensors = file.content, file.tensors
-    encoder = load_encoder(folder / _ENCODER, content["encoder"])
+    encoder = load_encoder(folder / _ENCODER, content["encoder"], encoder_class)
     if declaration is not None:
         encoder.bind(declaration)
     scale = _scale(tensors)

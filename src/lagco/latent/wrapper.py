@@ -12,7 +12,7 @@ from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
 from lagco.embedding.encoder import Encoder
-from lagco.errors import UsageError
+from lagco.errors import ResetNeeded, UsageError
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentSpace
 from lagco.rollout import policy_stream
@@ -46,6 +46,7 @@ class LatentEnv(gym.Wrapper[Array, Array, Any, Any]):
         problem.reset(seed=0)  # many environments have no graph before
         self._view = space.view(problem)
         self._rng = policy_stream(0)
+        self._begun = False
         self.action_space = gym.spaces.Box(space.scale.low, space.scale.high, dtype=np.float32)
         self.observation_space = gym.spaces.Box(
             -np.inf, np.inf, (self._view.observation_width,), np.float32
@@ -59,10 +60,15 @@ class LatentEnv(gym.Wrapper[Array, Array, Any, Any]):
         if seed is not None:
             self._rng = policy_stream(seed)
         self._view.refresh()
+        self._begun = True
         return self._view.observation(), info
 
     def step(self, action: Array) -> tuple[Array, Any, bool, bool, dict[str, Any]]:
-        """Take the valid action that the point is decoded to."""
+        """Take the valid action that the point is decoded to.
+
+        Raises:
+            ResetNeeded: no episode has begun.
+        """
         try:
             raw = self.decode(np.asarray(action, dtype=np.float32))
         except NoValidAction as error:
@@ -75,6 +81,8 @@ class LatentEnv(gym.Wrapper[Array, Array, Any, Any]):
 
     def decode(self, proto: Array) -> Any:
         """The raw action that a proto-action (d,) stands for in the present state."""
+        if not self._begun:
+            raise ResetNeeded(f"{self}: call reset() before step() or decode()")
         row = self._decoder.choose(self._view, proto, self._rng)
         return plain_action(self._view.raw(row)[0])
 

@@ -111,6 +111,7 @@ def train_agent(context: Context) -> tuple[Agent, list[dict[str, str]]]:
         encoder=load_encoder(context.ledger, spec["encoder"]),
         pad_to=data,
         report=context.report,
+        keep_checkpoint=False,
     )
     return agent, list(csv.DictReader(io.StringIO((context.folder / CURVE).read_text())))
 

@@ -1,0 +1,158 @@
+"""Policy networks of the user's own: torch modules in training and at inference.
+
+A bundle holds only their state; whoever loads it brings the class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from stable_baselines3.common.base_class import BaseAlgorithm
+from torch import Tensor, nn
+
+from lagco.arrays import Array
+from lagco.errors import UsageError
+
+#: (inputs, outputs) -> a module from (B, inputs) to (B, outputs)
+NetworkFactory: TypeAlias = "Callable[[int, int], nn.Module]"
+OWN, WIDTHS = "own", "widths"
+
+
+class OwnNetwork(nn.Module):
+    """A user's module, and its widths.
+
+    Args:
+        module: from (B, inputs) to (B, outputs).
+        inputs: width of the inputs.
+        outputs: width of the outputs.
+    """
+
+    def __init__(self, module: nn.Module, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.module = module
+        self.inputs = inputs
+        self.outputs = outputs
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Outputs (B, outputs)."""
+        found: Tensor = self.module(inputs)
+        return found
+
+    def arrays(self, prefix: str) -> dict[str, Array]:
+        """State of the module, its own memory where it is on the CPU, and the widths."""
+        state = self.module.state_dict().items()
+        found = {f"{prefix}.{OWN}.{name}": t.detach().cpu().numpy() for name, t in state}
+        return found | {f"{prefix}.{WIDTHS}": np.array([self.inputs, self.outputs], np.int64)}
+
+    def predict(self, inputs: Array) -> Array:
+        """Outputs (…, outputs) for inputs (…, inputs), in evaluation mode."""
+        training = self.module.training
+        self.module.eval()
+        parameter = next(self.module.parameters(), None)
+        device = "cpu" if parameter is None else parameter.device
+        with torch.no_grad():
+            rows = torch.from_numpy(np.atleast_2d(inputs)).to(device)
+            found: Array = self.module(rows).cpu().numpy()
+        self.module.train(training)
+        return found[0] if inputs.ndim == 1 else found
+
+    __hash__ = nn.Module.__hash__
+
+
+class AgentWeights(dict[str, Array]):
+    """Arrays of an agent by name, and those of its networks that are modules of the user's own."""
+
+    def __init__(
+        self, arrays: Mapping[str, Array], networks: Mapping[str, OwnNetwork] | None = None
+    ) -> None:
+        super().__init__(arrays)
+        self.networks = dict(networks or getattr(arrays, "networks", {}))
+
+
+def make_network(factory: NetworkFactory, inputs: int, outputs: int) -> OwnNetwork:
+    """The network that a factory makes, tried out.
+
+    Raises:
+        UsageError: it makes none, or one of other widths.
+    """
+    name = getattr(factory, "__qualname__", repr(factory))
+    module = factory(inputs, outputs)
+    if not isinstance(module, nn.Module):
+        raise UsageError(
+            f"policy={name}: gives a {type(module).__name__} for ({inputs}, {outputs}), it must "
+            "give a torch.nn.Module"
+        )
+    try:
+        with torch.no_grad():
+            shape = tuple(module.eval()(torch.zeros(2, inputs)).shape)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise UsageError(
+            f"policy={name}: fails on observations of shape (2, {inputs}) ({error})"
+        ) from error
+    if shape != (2, outputs):
+        raise UsageError(
+            f"policy={name}: gives outputs of shape {shape} for observations of shape "
+            f"(2, {inputs}), they must be (2, {outputs})"
+        )
+    return OwnNetwork(module.train(), inputs, outputs)
+
+
+def use_network(model: BaseAlgorithm, factory: NetworkFactory, method: str) -> OwnNetwork:
+    """Put a network of the user's own in the place of the model's policy network.
+
+    Raises:
+        UsageError: the model has no policy network, or the network does not fit.
+    """
+    policy: Any = model.policy
+    last = getattr(policy, "action_net", None)
+    extractor = getattr(policy, "mlp_extractor", None)
+    if extractor is None or not isinstance(last, nn.Linear) or hasattr(model, "extra_arrays"):
+        raise UsageError(f"policy=: the policy network of {method} cannot be exchanged")
+    network = make_network(factory, policy.features_dim, last.out_features).to(model.device)
+    extractor.policy_net = network
+    policy.action_net = nn.Identity()
+    policy.optimizer = policy.optimizer_class(
+        policy.parameters(), lr=model.lr_schedule(1), **policy.optimizer_kwargs
+    )
+    return network
+
+
+def load_network(
+    weights: Mapping[str, Array], prefix: str, factory: NetworkFactory | None
+) -> OwnNetwork | None:
+    """The network of that prefix where it is of the user's own, from its class and its state.
+
+    Raises:
+        UsageError: the class is missing, superfluous or another one.
+    """
+    widths = weights.get(f"{prefix}.{WIDTHS}")
+    if widths is None:
+        if factory is not None:
+            raise UsageError(
+                "policy_class=: the agent's policy network is one of lagco's own; leave it out"
+            )
+        return None
+    if factory is None:
+        raise UsageError(
+            f"the agent's network {prefix!r} is a torch module of the user's own, of which a "
+            "bundle holds only the state; give policy_class=, what made it in training"
+        )
+    network = make_network(factory, int(widths[0]), int(widths[1]))
+    start = f"{prefix}.{OWN}."
+    state = {
+        name.removeprefix(start): torch.from_numpy(np.array(array))
+        for name, array in weights.items()
+        if name.startswith(start)
+    }
+    try:
+        network.module.load_state_dict(state)
+    except RuntimeError as error:
+        name = getattr(factory, "__qualname__", repr(factory))
+        raise UsageError(
+            f"policy_class={name}: makes another network than the one that was trained ({error})"
+        ) from error
+    network.eval()
+    return network
