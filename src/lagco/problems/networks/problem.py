@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.core.memory import SearchMemory
 from lagco.core.problem import Problem
 from lagco.core.spec import Attribute, Function
 from lagco.problems.networks.network import Network
-from lagco.problems.networks.kernels import measure
 from lagco.problems.networks.progress import logarithmic_change
 from lagco.problems.networks.tabu import tenure_of
 from lagco.problems.networks.views import (
@@ -137,11 +135,11 @@ class NetworkProblem(Problem):
         self._memory.begin()
         self._least = self._least_norm = np.inf
 
-    def _measure(self, loads: Array) -> None:
-        """How full the network is."""
-        self._largest, self._norm, self._fullest = measure(loads, self._network.capacities)
-        self._least = min(self._least, self._largest)
-        self._least_norm = min(self._least_norm, self._norm)
+    def _measured(self, largest: float, norm: float, fullest: int) -> None:
+        """Keep how full the network is, from `measure`."""
+        self._largest, self._norm, self._fullest = largest, norm, fullest
+        self._least = min(self._least, largest)
+        self._least_norm = min(self._least_norm, norm)
 
     def _remember(self, view: GraphView, element: int) -> None:
         """Note that an element, an edge of the view, was changed."""

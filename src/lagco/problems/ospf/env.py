@@ -13,7 +13,7 @@ from lagco.core.pooling import Concat
 from lagco.core.problem import configured_start
 from lagco.core.spec import Attribute, Edge, Object
 from lagco.instances import ArrayForm, Instance, InstanceForm, References
-from lagco.problems.networks.kernels import plain_link_state, relative_link_state
+from lagco.problems.networks.kernels import measure, plain_link_state, relative_link_state
 from lagco.problems.networks.network import ARRAYS, NODES, network_of
 from lagco.problems.networks.problem import NetworkProblem
 from lagco.problems.networks.views import COMMUNICATION
@@ -222,7 +222,7 @@ class OSPF(NetworkProblem):
             routes,
             *self._scratch,
         )
-        self._measure(loads)
+        self._measured(*measure(loads, network.capacities))
         changed: Any = slice(None) if link < 0 else link
         weight = self._weights[changed]
         if self.features == "full":
