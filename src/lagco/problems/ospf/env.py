@@ -53,8 +53,10 @@ class OSPF(NetworkProblem):
     all; ``comm_G.weight`` and ``comm_G.room`` (E,), distance to the smallest and to the largest
     weight over their difference; ``comm_G.shares`` (E, 3), the shares of the three largest demands
     in the load of the busier direction; ``comm_G.peak`` (n,), utilisation of the node's busiest
-    link over the largest, and ``comm_G.hot`` (n,), whether that is at least 0.9. The view also
-    carries ``ahead`` (E, 3, 6), what each change of a weight will bring, to first order.
+    link over the largest, and ``comm_G.hot`` (n,), whether that is at least 0.9;
+    ``comm_G.recent`` (E,), whether the link was changed recently. The view also carries ``ahead``
+    (E, 3, 14), what changes of a weight will bring, to first order, and in the columns 6 and 13
+    whether the last change was the same (1 where it brought nothing, else 0.5).
     Objective: U, the largest utilisation of any link in any direction. Reward: decrease of U over
     (U_start - U_best). Score: (U_start - U) / (U_start - U_best).
     Start: ``worst`` (the sweeps' worst weights), ``current`` (the instance's own), ``default``
@@ -199,10 +201,9 @@ class OSPF(NetworkProblem):
         if self.features == "full":
             view.touch_edge("room", link)
             view.touch_edge("shares")
-            self._ahead[..., [_BEGUN, COLUMNS + _BEGUN]] = 0.0
-            self._ahead[link, change + 1, _BEGUN if change > 0 else COLUMNS + _BEGUN] = (
-                1.0 if idle else 0.5
-            )
+            self._ahead[:, 2, _BEGUN] = self._ahead[:, 0, COLUMNS + _BEGUN] = 0.0
+            begun = _BEGUN if change > 0 else COLUMNS + _BEGUN
+            self._ahead[link, change + 1, begun] = 1.0 if idle else 0.5
             view.touch_edge("ahead")
 
     def _reroute(self, link: int, old: int) -> None:

@@ -66,15 +66,16 @@ def _change_of(old, new, volume, capacities, loads, unit):  # type: ignore[no-un
 
 @njit(cache=True)
 def _uses(path, arc):  # type: ignore[no-untyped-def]
+    """Whether a path, given by its arcs, uses an arc."""
+    found = False
     for i in range(path.shape[0]):
-        if path[i] == arc:
-            return True
-    return False
+        found = found or path[i] == arc
+    return found
 
 
 @njit(cache=True)
 def _best_reply(demand, first, options, volumes, capacities, used, loads, unit):  # type: ignore[no-untyped-def]
-    """The largest fall of the sum by another path of another demand on the fullest arc."""
+    """The lowest change of the sum by another path of another demand on the fullest arc."""
     _, _, fullest = measure(loads, capacities)
     best = 0.0
     for d in range(used.shape[0]):
@@ -138,7 +139,7 @@ def advised_paths(  # type: ignore[no-untyped-def]
     relieves, allowed = np.empty(k, np.bool_), np.empty(k, np.bool_)
     possible = np.empty(k, np.int64)
     count = 0
-    work = loads.copy()
+    work, unit = loads.copy(), 1.0 / max(seen[0], _TINY)
     for o in range(k):
         d = demands[o]
         same = True
@@ -146,7 +147,7 @@ def advised_paths(  # type: ignore[no-untyped-def]
             same = same and options[o, i] == used[d, i]
         if same:
             continue
-        _, top = _change_of(used[d], options[o], volumes[d], capacities, work, 1.0 / max(seen[0], _TINY))
+        _, top = _change_of(used[d], options[o], volumes[d], capacities, work, unit)
         if top <= ceiling:
             possible[count] = o
             count += 1

@@ -66,8 +66,10 @@ class Traffic(NetworkProblem):
     utilisation of the node's busiest link over the largest, and ``comm_G.hot`` (n,), whether that
     is at least 0.9; per demand ``traffic_G.utilisation``, of the fullest link on its present path
     over the largest, ``traffic_G.share``, its share in the load there, ``traffic_G.hops``, the
-    length of its path over the most it may have, and ``traffic_G.gain``, by which share the 8-norm
-    of all utilisations would fall on the demand's cheapest path, to first order (D,).
+    length of its path over the most it may have, ``traffic_G.gain``, by which share the 8-norm
+    of all utilisations would fall on the demand's cheapest path, to first order,
+    ``traffic_G.crowded``, whether it uses the fullest arc, and ``traffic_G.recent``, whether it was
+    changed recently (D,).
     Objective: U, the largest utilisation of any link in any direction. Reward: decrease of U over
     (U_start - U_best). Score: (U_start - U) / (U_start - U_best). There is no "do nothing", so the
     best state of an episode matters beside the last one.
