@@ -354,7 +354,8 @@ class OSPF(NetworkProblem):
         return found
 
     @property
-    def _searched(self) -> tuple[Any, ...]:
+    def _searched(self) -> tuple[Any, Any, Array, Array, bool, Any, Any, Any]:
+        """What compiled code needs to try changes."""
         return (
             (self._low, self._high),
             self._graph,

@@ -118,7 +118,7 @@ def _assess(  # type: ignore[no-untyped-def]
         if not allowed[i]:
             order[i] += PAUSE
     for _ in range(min(_DEEP, k)):
-        i = np.argmin(order)
+        i = int(np.argmin(order))
         order[i] = np.inf
         d = demands[i]
         _shift(used[d], paths[i], volumes[d], work)
