@@ -145,6 +145,22 @@ def test_imitation_learns(tmp_path):
     assert gaps[1] < lagco.evaluate("greedy", tests, episodes=1).summary()["gap/first"].mean
 
 
+@pytest.mark.parametrize("name", ["ospf", "traffic"])
+def test_networks_are_learnt_from_their_search(name, tmp_path):
+    agent, same = (taught(tmp_path / folder, name) for folder in ("first", "second"))
+    for key, array in agent.weights.items():
+        np.testing.assert_array_equal(array, same.weights[key], err_msg=key)
+    tests = [
+        generate_instance(name, size=14, index=i, references=("sweeps", "solver"), sweeps=30)
+        for i in range(3)
+    ]
+    gaps = [
+        lagco.evaluate(policy, tests, episodes=1).summary()["gap/first"].mean
+        for policy in (agent, "random")
+    ]
+    assert gaps[0] < gaps[1]
+
+
 def test_the_command_line_takes_a_teacher(tmp_path):
     from typer.testing import CliRunner
 

@@ -25,6 +25,8 @@ from lagco.agents.training import train
 from lagco.core.problem import Problem
 from lagco.instances import Instance, References
 from lagco.problems import problem_class
+from lagco.problems.ospf.env import OSPF
+from lagco.problems.traffic.env import Traffic
 from lagco.problems.tsp.env import TSP
 from lagco.registration import ENTRIES
 
@@ -49,6 +51,24 @@ class Maps(TSP):
         pull = rng.uniform(0.2, 0.8, size=len(centres))[nearest, None]
         gathered = cities + pull * (centres[nearest] - cities)
         return replace(instance, arrays={**instance.arrays, "coordinates": gathered})
+
+
+class SmallOSPF(OSPF):
+    """Networks of 8 to 18 nodes, on which the search that teaches takes about a millisecond."""
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
+        """An instance of `ospf`."""
+        return super().draw(rng, int(rng.integers(8, 18, endpoint=True)) if size is None else size)
+
+
+class SmallTraffic(Traffic):
+    """Networks of 10 to 18 nodes."""
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
+        """An instance of `traffic`."""
+        return super().draw(rng, int(rng.integers(10, 18, endpoint=True)) if size is None else size)
 
 
 @dataclass(frozen=True)
@@ -77,6 +97,34 @@ RECIPES: dict[str, Recipe] = {
         source=Maps,
         effort=0.1,
         settings={"steps": 131_072, "rollout": 4096, "epochs": 4, "temperature": 0.3},
+    ),
+    "ospf": Recipe(
+        instances=60,
+        source=SmallOSPF,
+        sweeps=500,
+        settings={
+            "steps": 24_576,
+            "rollout": 2048,
+            "epochs": 4,
+            "k": 24,
+            "ranker_width": 32,
+            "ranker_layers": 2,
+            "temperature": 1.0,
+        },
+    ),
+    "traffic": Recipe(
+        instances=60,
+        source=SmallTraffic,
+        sweeps=500,
+        settings={
+            "steps": 16_384,
+            "rollout": 2048,
+            "epochs": 4,
+            "k": 48,
+            "ranker_width": 32,
+            "ranker_layers": 2,
+            "temperature": 1.0,
+        },
     ),
 }
 

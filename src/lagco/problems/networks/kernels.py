@@ -72,6 +72,30 @@ def level_of(largest, total):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def measure(loads, capacities):  # type: ignore[no-untyped-def]
+    """Largest utilisation, the 8-norm of all, and the fullest arc."""
+    largest, fullest = 0.0, 0
+    for arc in range(loads.shape[0]):
+        use = loads[arc] / capacities[arc >> 1]
+        if use > largest:
+            largest, fullest = use, arc
+    if largest == 0.0:
+        return 0.0, 0.0, 0
+    total = 0.0
+    for arc in range(loads.shape[0]):
+        total += eighth_power(loads[arc] / (capacities[arc >> 1] * largest))
+    return largest, largest * total**0.125, fullest
+
+
+@njit(cache=True)
+def eighth_power(use):  # type: ignore[no-untyped-def]
+    """The 8th power of a number."""
+    use *= use
+    use *= use
+    return use * use
+
+
+@njit(cache=True)
 def smooth_utilisation(loads, capacities):  # type: ignore[no-untyped-def]
     """The 16-norm of all utilisations: close to the largest, and moved by the next ones too."""
     total = 0.0
@@ -84,8 +108,5 @@ def smooth_utilisation(loads, capacities):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def sixteenth_power(load, capacity):  # type: ignore[no-untyped-def]
     """The 16th power of a utilisation."""
-    use = load / capacity
-    use *= use
-    use *= use
-    use *= use
-    return use * use
+    power = eighth_power(load / capacity)
+    return power * power

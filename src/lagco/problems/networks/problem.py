@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from lagco.core.graph import GraphView
+from lagco.core.memory import SearchMemory
 from lagco.core.problem import Problem
 from lagco.core.spec import Attribute, Function
 from lagco.problems.networks.network import Network
 from lagco.problems.networks.progress import logarithmic_change
+from lagco.problems.networks.tabu import tenure_of
 from lagco.problems.networks.views import (
     COMMUNICATION,
     TRAFFIC,
@@ -38,12 +40,20 @@ class NetworkProblem(Problem):
     _largest: float
     _level_before: float
     _level_now: float
+    _norm: float  # 8-norm of all utilisations
+    _fullest: int  # arc of the largest utilisation
+    _least: float  # largest utilisation of this episode so far, at its lowest
+    _least_norm: float  # norm, likewise
+    _memory: SearchMemory  # of the links or demands that were changed
 
-    def _clear_state(self, network: Network) -> None:
-        """Columns of the communication view, and nothing measured yet."""
+    def _clear_state(self, network: Network, elements: int) -> None:
+        """Columns of the communication view, nothing measured yet; what the memory is about."""
         n, links = network.num_nodes, network.num_links
         self._network = network
         self._largest = self._level_before = self._level_now = 0.0
+        self._norm, self._fullest = 0.0, 0
+        self._least = self._least_norm = np.inf
+        self._memory = SearchMemory(elements, tenure_of(elements))
         self._load_column = np.zeros(links, dtype=np.float32)
         self._utilisation = np.zeros(links, dtype=np.float32)
         self._return_utilisation = np.zeros(links, dtype=np.float32)
@@ -119,6 +129,24 @@ class NetworkProblem(Problem):
             view.touch_node("hot")
         else:
             view.touch_edge("load")
+
+    def _begin_search(self) -> None:
+        """Forget what the last episode changed and reached."""
+        self._memory.begin()
+        self._least = self._least_norm = np.inf
+
+    def _measured(self, largest: float, norm: float, fullest: int) -> None:
+        """Keep how full the network is, from `measure`."""
+        self._largest, self._norm, self._fullest = largest, norm, fullest
+        self._least = min(self._least, largest)
+        self._least_norm = min(self._least_norm, norm)
+
+    def _remember(self, view: GraphView, element: int) -> None:
+        """Note that an element, an edge of the view, was changed."""
+        touched = self._memory.change(element)
+        if self.features == "full":
+            for edge in touched:
+                view.touch_edge("recent", edge)
 
     def objective(self) -> float:
         """Largest utilisation of any link in any direction."""

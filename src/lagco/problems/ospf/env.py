@@ -8,20 +8,19 @@ import gymnasium as gym
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.candidates import CandidateFeatures
 from lagco.core.pooling import Concat
 from lagco.core.problem import configured_start
 from lagco.core.spec import Attribute, Edge, Object
 from lagco.instances import ArrayForm, Instance, InstanceForm, References
-from lagco.problems.networks.kernels import (
-    largest_utilisation,
-    plain_link_state,
-    relative_link_state,
-)
+from lagco.problems.networks.kernels import measure, plain_link_state, relative_link_state
 from lagco.problems.networks.network import ARRAYS, NODES, network_of
 from lagco.problems.networks.problem import NetworkProblem
 from lagco.problems.networks.views import COMMUNICATION
+from lagco.problems.ospf.candidates import EACH, advised_changes, describe_changes
+from lagco.problems.ospf.foresight import AHEAD, COLUMNS, foresee
 from lagco.problems.ospf.generator import draw_weighted_network
-from lagco.problems.ospf.kernels import demand_shares, foresee, preview_changes, valid_changes
+from lagco.problems.ospf.kernels import demand_shares, preview_changes, valid_changes
 from lagco.problems.ospf.routing import LARGEST, empty_routes, grouped_demands, route
 from lagco.problems.ospf.weights import (
     checked_weights,
@@ -31,6 +30,10 @@ from lagco.problems.ospf.weights import (
 )
 
 DELTAS = (-1, 0, 1)
+#: column of `ahead`, in both directions, that says whether a compound move is under way
+_BEGUN = COLUMNS - 1
+#: less than this share of what was there is a change
+_SAME = 1.0 - 1e-9
 
 
 class OSPF(NetworkProblem):
@@ -50,8 +53,10 @@ class OSPF(NetworkProblem):
     all; ``comm_G.weight`` and ``comm_G.room`` (E,), distance to the smallest and to the largest
     weight over their difference; ``comm_G.shares`` (E, 3), the shares of the three largest demands
     in the load of the busier direction; ``comm_G.peak`` (n,), utilisation of the node's busiest
-    link over the largest, and ``comm_G.hot`` (n,), whether that is at least 0.9. The view also
-    carries ``ahead`` (E, 3, 6), what each change of a weight will bring, to first order.
+    link over the largest, and ``comm_G.hot`` (n,), whether that is at least 0.9;
+    ``comm_G.recent`` (E,), whether the link was changed recently. The view also carries ``ahead``
+    (E, 3, 14), what changes of a weight will bring, to first order, and in the columns 6 and 13
+    whether the last change was the same (1 where it brought nothing, else 0.5).
     Objective: U, the largest utilisation of any link in any direction. Reward: decrease of U over
     (U_start - U_best). Score: (U_start - U) / (U_start - U_best).
     Start: ``worst`` (the sweeps' worst weights), ``current`` (the instance's own), ``default``
@@ -121,18 +126,21 @@ class OSPF(NetworkProblem):
 
     def _load(self, instance: Instance) -> None:
         network = network_of(instance)
-        self._clear_state(network)
         links = network.num_links
+        self._clear_state(network, links)
         self._low, self._high = weight_bounds(instance)
         self._ecmp = bool(instance.params.get("ecmp", True))
         self._weights = np.full(links, self._low, dtype=np.int64)
         self._routes = empty_routes(network)
         self._demands = grouped_demands(network)
         self._scratch = scratch(network, self._high)
+        self._graph = network.first, network.heads, network.arcs, network.edges
+        self._directions = np.zeros(links, dtype=np.int64)  # of the last change of each link
+        self._last: tuple[int, int, bool] = (-1, 0, False)  # link, change, whether it was idle
         self._weight = np.zeros(links, dtype=np.float32)
         self._room = np.zeros(links, dtype=np.float32)
         self._shares = np.zeros((links, LARGEST), dtype=np.float32)
-        self._ahead = np.zeros((links, len(DELTAS), 6), dtype=np.float32)
+        self._ahead = np.zeros((links, len(DELTAS), AHEAD), dtype=np.float32)
         self._declare()
         self.action_space = gym.spaces.MultiDiscrete([links, len(DELTAS)])
 
@@ -144,12 +152,14 @@ class OSPF(NetworkProblem):
             columns |= {
                 "room": self._room,
                 "shares": self._shares,
+                "recent": self._memory.recent,
                 "deltas": np.tile(np.arange(len(DELTAS)), (self._network.num_links, 1)),
                 "ahead": self._ahead,
             }
             share = Attribute(low=0.0, high=1.0)
             shares = Attribute(size=LARGEST, low=0.0, high=1.0)
             attributes = {"weight": share, "room": share, "shares": shares}
+            attributes["recent"] = Attribute(type="binary")
         self._declare_views(columns, attributes)
         link = Edge(graph=COMMUNICATION, pooling=Concat)
         delta = Object(extractor="onehot", choices=DELTAS)
@@ -165,6 +175,10 @@ class OSPF(NetworkProblem):
             self._weights[:] = self._low
         else:
             self._weights[:] = checked_weights(weights, self.instance, len(self._weights))
+        self._begin_search()
+        self._directions[:] = 0
+        self._last = -1, 0, False
+        self._ahead[:] = 0.0
         self._reroute(-1, 0)
 
     def _apply(self, action: Any) -> None:
@@ -175,13 +189,21 @@ class OSPF(NetworkProblem):
         weights = self._weights
         old = int(weights[link])
         weights[link] = old + change
+        largest, norm = self._largest, self._norm
+        self._directions[link] = change
         self._reroute(link, old)
+        idle = self._largest >= largest * _SAME and self._norm >= norm * _SAME
+        self._last = link, change, idle
         self._touch_links()
         view = self._communication
+        self._remember(view, link)
         view.touch_edge("weight", link)
         if self.features == "full":
             view.touch_edge("room", link)
             view.touch_edge("shares")
+            self._ahead[:, 2, _BEGUN] = self._ahead[:, 0, COLUMNS + _BEGUN] = 0.0
+            begun = _BEGUN if change > 0 else COLUMNS + _BEGUN
+            self._ahead[link, change + 1, begun] = 1.0 if idle else 0.5
             view.touch_edge("ahead")
 
     def _reroute(self, link: int, old: int) -> None:
@@ -201,7 +223,7 @@ class OSPF(NetworkProblem):
             routes,
             *self._scratch,
         )
-        self._largest = largest_utilisation(loads, network.capacities)
+        self._measured(*measure(loads, network.capacities))
         changed: Any = slice(None) if link < 0 else link
         weight = self._weights[changed]
         if self.features == "full":
@@ -226,6 +248,9 @@ class OSPF(NetworkProblem):
                 network.capacities,
                 routes,
                 self._largest,
+                self._fullest,
+                self._low,
+                self._high,
                 self._ahead,
             )
             unit = (self._high - self._low) or 1
@@ -283,19 +308,63 @@ class OSPF(NetworkProblem):
 
     def preview(self, actions: Array) -> Array:
         """Minus the largest utilisation after each change: (k,)."""
-        network = self._network
         return -preview_changes(
-            network.first,
-            network.heads,
-            network.arcs,
-            network.edges,
-            network.capacities,
-            self._weights.copy(),
+            self._graph,
+            self._network.capacities,
+            self._weights,
             self._ecmp,
             self._demands,
             self._routes,
             np.asarray(actions, dtype=np.int64),
-            *self._scratch,
+            self._scratch,
+        )
+
+    def candidate_features(self, actions: Array) -> CandidateFeatures:
+        """Where each change and the best weight in its direction lead, and what was done before."""
+        rows = np.ascontiguousarray(actions, dtype=np.int64)
+        each = np.empty((len(rows), EACH), dtype=np.float32)
+        describe_changes(
+            rows,
+            *self._searched,
+            self._memory.ages(rows[:, 0]),
+            self._memory.recent,
+            self._directions,
+            self._memory.tenure,
+            self._least_norm,
+            self._least,
+            self._last,
+            1.0 - self._steps / self.episode_length,
+            each,
+        )
+        return CandidateFeatures(each)
+
+    def advise(self) -> Array:
+        """The changes that a tabu search on the 8-norm would make: (k, 2).
+
+        It looks at all weights of every link; a change is worth what the best weight in its
+        direction brings, over the root of the number of changes that it takes.
+        """
+        found: Array = advised_changes(
+            *self._searched,
+            self._memory.ages(np.arange(len(self._weights))),
+            self._memory.recent,
+            self._least_norm,
+            self._last,
+        )
+        return found
+
+    @property
+    def _searched(self) -> tuple[Any, Any, Array, Array, bool, Any, Any, Any]:
+        """What compiled code needs to try changes."""
+        return (
+            (self._low, self._high),
+            self._graph,
+            self._network.capacities,
+            self._weights,
+            self._ecmp,
+            self._demands,
+            self._routes,
+            self._scratch,
         )
 
     def draw_on(self, axes: Any) -> None:

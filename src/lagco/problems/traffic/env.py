@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.candidates import CandidateFeatures
 from lagco.core.env import LISTING_CAP
 from lagco.core.pooling import Concat
 from lagco.core.problem import configured_start
 from lagco.core.spec import Attribute, Edge, Path
 from lagco.instances import ArrayForm, Instance, InstanceForm, References
-from lagco.problems.networks.kernels import (
-    largest_utilisation,
-    plain_link_state,
-)
+from lagco.problems.networks.kernels import measure, plain_link_state
 from lagco.problems.networks.network import ARRAYS, NODES, network_of
 from lagco.problems.networks.problem import NetworkProblem
 from lagco.problems.networks.views import COMMUNICATION, TRAFFIC
 from lagco.problems.random_stream import random_stream
+from lagco.problems.traffic.candidates import EACH, advised_paths, describe_paths
 from lagco.problems.traffic.generator import draw_routed_network
 from lagco.problems.traffic.kernels import (
     add_loads,
@@ -40,6 +39,9 @@ from lagco.problems.traffic.routing import (
     longest_path,
     utilisation_of,
 )
+
+if TYPE_CHECKING:
+    from lagco.problems.traffic.sweeps import Options
 
 #: walks drawn before valid paths are walked one by one: these, and a share of all walks, which
 #: take about as long as that
@@ -64,8 +66,10 @@ class Traffic(NetworkProblem):
     utilisation of the node's busiest link over the largest, and ``comm_G.hot`` (n,), whether that
     is at least 0.9; per demand ``traffic_G.utilisation``, of the fullest link on its present path
     over the largest, ``traffic_G.share``, its share in the load there, ``traffic_G.hops``, the
-    length of its path over the most it may have, and ``traffic_G.gain``, by which share the 8-norm
-    of all utilisations would fall on the demand's cheapest path, to first order (D,).
+    length of its path over the most it may have, ``traffic_G.gain``, by which share the 8-norm
+    of all utilisations would fall on the demand's cheapest path, to first order,
+    ``traffic_G.crowded``, whether it uses the fullest arc, and ``traffic_G.recent``, whether it was
+    changed recently (D,).
     Objective: U, the largest utilisation of any link in any direction. Reward: decrease of U over
     (U_start - U_best). Score: (U_start - U) / (U_start - U_best). There is no "do nothing", so the
     best state of an episode matters beside the last one.
@@ -136,8 +140,8 @@ class Traffic(NetworkProblem):
 
     def _load(self, instance: Instance) -> None:
         network = network_of(instance)
-        self._clear_state(network)
         n, links, demands = network.num_nodes, network.num_links, network.num_demands
+        self._clear_state(network, demands)
         self.hop_limits = limits_of(instance, network)  # (D,), most hops of each demand
         positions = int(self.hop_limits.max()) + 1
         self._graph = n, network.first, network.heads, network.arcs
@@ -146,15 +150,18 @@ class Traffic(NetworkProblem):
         self._paths = np.full((demands, positions), n, dtype=np.int64)
         self._used = np.full((demands, positions - 1), -1, dtype=np.int64)
         self._loads = np.zeros(2 * links)
+        # demands with the paths they left, in turn
+        self._history = np.full((demands, 1 + positions), -1, dtype=np.int64)
         self._routed = self._paths, self._used, self._loads
         self._witness = 0  # a demand that had a valid path when we last looked
         self._stream = random_stream(0)
         self._scratch = np.empty(1 + positions, dtype=np.int64)
-        for cached in ("_listed", "num_actions", "_walks"):
+        for cached in ("_listed", "num_actions", "_walks", "_options", "_option_demands"):
             self.__dict__.pop(cached, None)
         self._path_utilisation = np.zeros(demands, dtype=np.float32)
         self._share = np.zeros(demands, dtype=np.float32)
         self._hops = np.zeros(demands, dtype=np.float32)
+        self._crowded = np.zeros(demands, dtype=np.int8)
         self._gain = np.zeros(demands, dtype=np.float32)
         self._declare()
         self.action_space = gym.spaces.MultiDiscrete([demands, *[n + 1] * positions])
@@ -170,6 +177,9 @@ class Traffic(NetworkProblem):
                 "gain": self._gain,
             }
             attributes = dict.fromkeys(columns, Attribute(low=0.0, high=1.0))
+            flags = {"crowded": self._crowded, "recent": self._memory.recent}
+            columns |= flags
+            attributes |= dict.fromkeys(flags, Attribute(type="binary"))
         self._declare_views({}, {}, columns, attributes)
         known = tuple(self._edge_attributes[TRAFFIC]) if self.features == "full" else ()
         self._action_type = {
@@ -190,12 +200,18 @@ class Traffic(NetworkProblem):
             paths, self.instance, self._network, self.hop_limits
         )
         self._witness = 0
+        self._begin_search()
         self._write_state()
 
     def _apply(self, action: Any) -> None:
         row = np.asarray(action, dtype=np.int64)
         self._level_before = self._level_now
-        use_path(int(row[0]), row[1:], *self._graph, *self._ends, self._paths, self._used)
+        demand = int(row[0])
+        place = self._memory.steps % len(self._history)
+        self._history[place, 0] = demand
+        self._history[place, 1:] = self._paths[demand]
+        self._remember(self._traffic, demand)
+        use_path(demand, row[1:], *self._graph, *self._ends, self._paths, self._used)
         self._write_state()
         self._touch_links()
         if self.features == "full":
@@ -203,13 +219,14 @@ class Traffic(NetworkProblem):
             traffic.touch_edge("utilisation")
             traffic.touch_edge("share")
             traffic.touch_edge("gain")
-            traffic.touch_edge("hops", int(row[0]))
+            traffic.touch_edge("crowded")
+            traffic.touch_edge("hops", demand)
 
     def _write_state(self) -> None:
         """Loads from all paths anew, which takes no longer than correcting them, and columns."""
         network, loads = self._network, self._loads
         if self.features == "full":
-            self._largest, self._level_now = write_full_state(
+            measures, self._level_now = write_full_state(
                 *self._graph[1:],
                 *self._ends,
                 *self._amounts,
@@ -223,11 +240,13 @@ class Traffic(NetworkProblem):
                 self._path_utilisation,
                 self._share,
                 self._hops,
+                self._crowded,
                 self._gain,
             )
+            self._measured(*measures)
         else:
             add_loads(self._used, network.volumes, loads)
-            self._largest = largest_utilisation(loads, network.capacities)
+            self._measured(*measure(loads, network.capacities))
             plain_link_state(loads, network.capacities, self._load_column, self._utilisation)
 
     def recompute_objective(self) -> float:
@@ -325,6 +344,63 @@ class Traffic(NetworkProblem):
         return -preview_paths(
             rows, *self._graph, *self._ends, *self._amounts, self._used, self._loads
         )
+
+    @cached_property
+    def _options(self) -> Options:
+        """The paths that the search chooses among."""
+        from lagco.problems.traffic.sweeps import path_options
+
+        return path_options(self._network, self.hop_limits)
+
+    @cached_property
+    def _option_demands(self) -> Array:
+        return np.ascontiguousarray(self._options.rows[:, 0])
+
+    def candidate_features(self, actions: Array) -> CandidateFeatures:
+        """Where each path leads, alone and with the best reply, and what was done before."""
+        rows = np.ascontiguousarray(actions, dtype=np.int64)
+        each = np.empty((len(rows), EACH), dtype=np.float32)
+        memory, options = self._memory, self._options
+        describe_paths(
+            rows,
+            self._graph,
+            self._ends,
+            options.first,
+            options.arcs,
+            *self._amounts,
+            self._used,
+            self._loads,
+            memory.ages(rows[:, 0]),
+            memory.recent,
+            memory.tenure,
+            self._history,
+            memory.steps,
+            self._least_norm,
+            self._least,
+            1.0 - self._steps / self.episode_length,
+            each,
+        )
+        return CandidateFeatures(each)
+
+    def advise(self) -> Array:
+        """The changes that a tabu search on the 8-norm would make: (k, 1 + T).
+
+        The most promising ones are judged together with the best change of another demand on the
+        arc that is then the fullest.
+        """
+        memory, options = self._memory, self._options
+        chosen = advised_paths(
+            self._option_demands,
+            options.first,
+            options.arcs,
+            *self._amounts,
+            self._used,
+            self._loads,
+            memory.ages(np.arange(len(self._used))),
+            memory.recent,
+            self._least_norm,
+        )
+        return options.rows[chosen]
 
     def draw_on(self, axes: Any) -> None:
         """The network, links by utilisation, and the largest demand on the fullest link."""

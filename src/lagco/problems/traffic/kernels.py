@@ -9,6 +9,7 @@ from lagco.problems.networks.kernels import (
     largest_utilisation,
     level_of,
     marginal_costs,
+    measure,
     relative_link_state,
 )
 from lagco.problems.random_stream import next_below, next_float
@@ -192,15 +193,22 @@ def _draw_walk(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def demand_state(used, volumes, limits, loads, capacities, largest, utilisation, share, hops):  # type: ignore[no-untyped-def]
-    """Per demand: its path's fullest link over the fullest of all, its share there, its hops."""
+def demand_state(  # type: ignore[no-untyped-def]
+    used, volumes, limits, loads, capacities, largest, most_used, utilisation, share, hops, crowded
+):
+    """Per demand: its path's fullest link over the fullest of all, its share there, its hops, and
+    whether it uses the arc `most_used`.
+    """
     for d in range(used.shape[0]):
         fullest, at, length = -1.0, -1, 0
+        crowded[d] = 0
         for i in range(used.shape[1]):
             arc = used[d, i]
             if arc < 0:
                 break
             length += 1
+            if arc == most_used:
+                crowded[d] = 1
             use = loads[arc] / capacities[arc >> 1]
             if use > fullest:
                 fullest, at = use, arc
@@ -259,23 +267,27 @@ def demand_gains(  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def write_full_state(  # type: ignore[no-untyped-def]
     first, heads, arcs, sources, targets, limits, volumes, capacities, edges, used, loads,
-    utilisation, return_utilisation, peak, hot, path_utilisation, share, hops, gain
+    utilisation, return_utilisation, peak, hot, path_utilisation, share, hops, crowded,
+    gain,
 ):  # fmt: skip
-    """Loads from all paths and all columns of `full`; return the largest utilisation and the level.
+    """Loads from all paths and all columns of `full`; return what `measure` does and the level.
 
     One call instead of six, since a call with arrays takes as long as most of these.
     """
     add_loads(used, volumes, loads)
-    largest = largest_utilisation(loads, capacities)
+    largest, norm, fullest = measure(loads, capacities)
     relative_link_state(
         loads, capacities, edges, largest, utilisation, return_utilisation, peak, hot
     )
-    demand_state(used, volumes, limits, loads, capacities, largest, path_utilisation, share, hops)
+    demand_state(
+        used, volumes, limits, loads, capacities, largest, fullest, path_utilisation, share, hops,
+        crowded,
+    )  # fmt: skip
     level = demand_gains(
         first, heads, arcs, sources, targets, limits, volumes, capacities, used, loads, largest,
         gain,
     )  # fmt: skip
-    return largest, level
+    return (largest, norm, fullest), level
 
 
 @njit(cache=True)
