@@ -42,6 +42,7 @@ from lagco.problems.placement.latency import ROWS_KEPT, Latencies
 from lagco.problems.placement.lookahead import (
     EACH,
     SURVEYED,
+    WAYS,
     describe_moves,
     follow_moves,
     survey_moves,
@@ -273,10 +274,9 @@ class Placement(Problem):
                 "terms": Function(self._normalised_terms, size=len(TERMS)),
                 "steps_left": Function(self.steps_left),
             }
-            vm_attributes = ["demand", "risk", "strangers", "network", "stakes", "recent"]
-            pm_attributes = ["free", "risk", "power", "empty", "stakes"]
-            vm_attributes.append("prospect")
-            pm_attributes.append("prospect")
+            vm_attributes = ["demand", "risk", "strangers", "network", "stakes"]
+            vm_attributes += ["recent", "prospect"]
+            pm_attributes = ["free", "capacity", "risk", "power", "empty", "stakes", "prospect"]
             vm = Node(spec={"is_pm": False}, attributes=vm_attributes)
             pm = Node(spec={"is_pm": True}, attributes=pm_attributes)
         else:
@@ -487,11 +487,12 @@ class Placement(Problem):
         return CandidateFeatures(each)
 
     def _follow(self, moves: Array, latencies: Array, place: Array) -> Array:
-        """Value, gain and length of the chains that begin with moves: (k, 2, 3)."""
-        chains = np.empty((len(moves), 2, 3))
+        """Value, gain and length of the chains that begin with moves: (k, WAYS, 3)."""
+        chains = np.empty((len(moves), WAYS, 3))
         left = self.episode_length - self._steps
         cloud, state, bounds = self._cloud, self._state, self._bounds
-        follow_moves(moves, cloud, state, latencies, place, bounds, left, chains)
+        recent = self._moves.recent[: cloud.num_vms]
+        follow_moves(moves, cloud, state, latencies, place, bounds, recent, left, chains)
         return chains
 
     def _rows_around(self, moves: Array) -> tuple[Array, Array]:
@@ -508,7 +509,7 @@ class Placement(Problem):
         return np.stack([self._latencies.row(pm) for pm in found]), place
 
     def advise(self) -> Array:
-        """The move of the best chain, among the moves that promise most at first sight: (1, 2)."""
+        """The move of the best chain, among those that promise most in all or to a PM: (1, 2)."""
         if not self._surveys:
             raise UsageError(
                 f"{self.instance.name!r}: the search of placement needs full features and at most "
@@ -517,6 +518,9 @@ class Placement(Problem):
             )
         values = self._values.reshape(-1)
         best = np.argsort(-values, kind="stable")[:_CLOSER]
+        hosts = np.argsort(-self._values.max(axis=0), kind="stable")[: 2 * _CLOSER]
+        visits = self._values[:, hosts].argmax(axis=0) * self._cloud.num_pms + hosts
+        best = np.unique(np.concatenate([best, visits]))
         best = best[self.action_mask()[best]]
         moves = np.stack(np.divmod(best, self._cloud.num_pms), axis=1)
         chains = self._follow(moves, *self._rows_around(moves))
