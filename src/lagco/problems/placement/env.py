@@ -38,7 +38,7 @@ from lagco.problems.placement.kernels import (
     valid_moves,
     write_all,
 )
-from lagco.problems.placement.latency import ROWS_KEPT, Latencies
+from lagco.problems.placement.latency import MATRIX_LIMIT, ROWS_KEPT, Latencies
 from lagco.problems.placement.lookahead import (
     EACH,
     SURVEYED,
@@ -197,7 +197,8 @@ class Placement(Problem):
         self._moves = SearchMemory(n, round(_TENURE * vms))  # of VMs; PMs have none
         self._left = np.full(vms, -1, dtype=np.int64)  # PMs that the VMs left last
         self._prospects = np.zeros(n, dtype=np.float32)
-        self._surveys = self.features == "full" and vms * pms <= SURVEYED
+        near = vms * pms <= SURVEYED and self._latencies.matrix is not None
+        self._surveys = near and self.features == "full"
         self._values = np.zeros((vms, pms) if self._surveys else (0, 0))
         self._declare()
         self.action_space = gym.spaces.MultiDiscrete([vms, pms])
@@ -512,9 +513,9 @@ class Placement(Problem):
         """The move of the best chain, among those that promise most in all or to a PM: (1, 2)."""
         if not self._surveys:
             raise UsageError(
-                f"{self.instance.name!r}: the search of placement needs full features and at most "
-                f"{SURVEYED} pairs of VM and PM, there are {self._cloud.num_vms} x "
-                f"{self._cloud.num_pms}; choose the teacher 'greedy'"
+                f"{self.instance.name!r}: the search of placement needs full features, at most "
+                f"{SURVEYED} pairs of VM and PM and {MATRIX_LIMIT} PMs; there are "
+                f"{self._cloud.num_vms} x {self._cloud.num_pms}; choose the teacher 'greedy'"
             )
         values = self._values.reshape(-1)
         best = np.argsort(-values, kind="stable")[:_CLOSER]
