@@ -8,7 +8,7 @@ import numpy as np
 import lagco
 from examples.depots import Depots
 from lagco.embedding.config import PretrainConfig
-from lagco.study.artefacts import data_task
+from lagco.study.tasks.data import data_task
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -10,7 +10,7 @@ import pytest
 
 from lagco.core.pooling import Concat, Max, Mean, Min, RootSum, Sum
 from lagco.core.spec import Graph
-from lagco.errors import UsageError
+from lagco.errors import SpecError, UsageError
 from lagco.latent.space import LatentSpace
 from lagco.problems.placement import Placement
 from lagco.problems.placement.generator import draw_cloud
@@ -151,7 +151,7 @@ def test_attributes_of_objects_need_a_position():
     wrong = {**ALL["tool"], "tool": replace(ALL["tool"]["tool"], attributes=["load"])}
     env = Grid(wrong)
     env.reset(seed=3)
-    with pytest.raises(UsageError, match=r"'load'.*shape \(8,\).*\(n, L\)"):
+    with pytest.raises(SpecError, match=r"'load'.*shape \(8,\).*\(n, L\)"):
         LatentSpace.fit(encoder_for(env), [env], states=4)
 
 

@@ -65,6 +65,7 @@ class Writer:
             "kind": kind,
             "name": name,
             "key": key,
+            "revision": 1,
             "spec": spec,
             "result": result,
             "environment": {
@@ -98,8 +99,9 @@ def write_ledger(folder: Path, extent: Extent = SMALL, seed: int = 0) -> Path:
     """A folder with every kind of record."""
     writer = Writer(folder, extent.word, seed)
     runs = []
+    used = {}
     for problem in extent.problems:
-        data = _data(writer, problem, extent)
+        used[problem] = data = _data(writer, problem, extent)
         _policies(writer, problem, data, extent)
         runs += _planned_runs(problem, data, extent)
     for arguments in runs[: len(runs) - extent.missing]:
@@ -107,6 +109,7 @@ def write_ledger(folder: Path, extent: Extent = SMALL, seed: int = 0) -> Path:
     for problem in extent.problems:
         _latencies(writer, problem, extent)
         _throughputs(writer, problem, extent)
+        _trainings(writer, problem, used[problem], extent)
         _embedding(writer, problem)
     _tuning(writer, extent.problems[0])
     _failure(folder, runs[-1], extent.word)
@@ -192,6 +195,7 @@ def _run_spec(problem, data, method, strategy, fold, seed, extent):
         "seed": seed,
         "train": train,
         "config": config.as_dict(),
+        "overrides": {},
         "encoder": None if "discrete" in method else sha256(b"encoder"),
         "episodes": extent.episodes,
         "code": CODE,
@@ -313,6 +317,7 @@ def _latencies(writer, problem, extent):
             slope = {"iterative": 1.4, "faiss-flat": 1.1}.get(method, 0.5)
             parts = {
                 "encode": 20 * size**0.3 * rng.lognormal(0, 0.1, 50),
+                "actions": 4 * size**0.4 * rng.lognormal(0, 0.1, 50),
                 "observe": 8 * rng.lognormal(0, 0.1, 50),
                 "policy": 12 * rng.lognormal(0, 0.1, 50),
                 f"search{extent.word}": 2 * size**slope * rng.lognormal(0, 0.15, 50),
@@ -338,7 +343,7 @@ def _throughputs(writer, problem, extent):
             "cartpole": True,
             "instances": 8,
             "sizes": None,
-            "preset": "default",
+            "config": train_config(method=method).as_dict(),
             "encoder": None,
             "seed": 0,
             "code": CODE,
@@ -352,6 +357,17 @@ def _throughputs(writer, problem, extent):
             "space_s": 0.4,
         }
         writer.write("throughput", f"{problem}-{method}-full", spec, {"sizes": [20]}, measured)
+
+
+def _trainings(writer, problem, data, extent):
+    for method in extent.methods:
+        for fold, seed in enumerate(extent.seeds):
+            spec = _run_spec(problem, data, method, "varied", fold, seed, extent)
+            del spec["episodes"]
+            seconds = {"iterative": 300.0}.get(method, 100.0) + fold
+            result = {"training": {"steps": extent.steps}, "weights": "0" * 64}
+            measured = {"train_s": seconds, "steps_per_s": extent.steps / seconds}
+            writer.write("training", f"{problem}-{method}-varied-{seed}", spec, result, measured)
 
 
 def _embedding(writer, problem):

@@ -86,7 +86,8 @@ def test_what_is_missing_is_said(tmp_path):
     assert not page.figures
     sentences = [a for _, a in page.elements if a.get("class") == "nothing"]
     assert len(sentences) == len(SECTIONS) - 2  # the overview and the versions are always there
-    for command in ("generalization", "scalability", "embeddings", "tune", "training-time"):
+    studies = ("generalization", "scalability", "embeddings", "tune", "training-time", "throughput")
+    for command in studies:
         assert f"lagco study {command}" in page.text
 
 
@@ -148,6 +149,34 @@ def test_figures_are_those_of_the_records(report, ledger):
     with (report.with_suffix(".tables") / "generalization-score-first.csv").open() as stream:
         rows = {row["method"]: row for row in csv.DictReader(stream)}
     assert float(rows["projection"]["tsp varied"]) == pytest.approx(firsts[cut:-cut].mean())
+
+
+def test_training_times_are_laid_out_as_the_papers(report, tmp_path):
+    """A column per run, mean and deviation; the paper's figures only where its protocol is kept."""
+    with (report.with_suffix(".tables") / "training-time.csv").open() as stream:
+        rows = {(row["problem"], row["method"]): row for row in csv.DictReader(stream)}
+    row = rows["tsp", "iterative"]
+    assert [float(row[f"seconds of run run {i}"]) for i in (1, 2)] == [300.0, 301.0]
+    assert float(row["all runs mean"]) == 300.5 and float(row["all runs std"]) == pytest.approx(
+        0.5**0.5
+    )
+    assert not any("paper" in name for name in row)
+    extent = Extent(
+        problems=("traffic",), methods=("iterative",), seeds=(42, 100), instances=101, steps=100_000
+    )
+    page = lagco.report.build(write_ledger(tmp_path / "study", extent), tmp_path / "r.html")
+    with (page.with_suffix(".tables") / "training-time.csv").open() as stream:
+        (row,) = csv.DictReader(stream)
+    assert float(row["seconds of run run 1 paper"]) == 3776.0
+    assert float(row["all runs mean paper"]) == pytest.approx(4175.2)
+
+
+def test_the_configuration_has_the_fields_of_every_method(report):
+    with (report.with_suffix(".tables") / "training-configuration.csv").open() as stream:
+        rows = {row["field"]: row for row in csv.DictReader(stream)}
+    assert "method" not in rows and rows["steps"]["only"] == ""
+    assert rows["tau"]["only"] == "iterative" and rows["tau"]["value"] == "1"
+    assert "iterative: 0.0001" in rows["learning_rate"]["except"]
 
 
 def test_missing_and_failed_runs_are_counted(report):

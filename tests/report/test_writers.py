@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lagco.report.tables import Cell, Column, mark_best, mark_best_down, shown, significant, table
-from lagco.report.writers import latex_text, to_csv, to_html, to_latex
+from lagco.report.templating import latex_text
+from lagco.report.writers import to_csv, to_html, to_latex
 from tests.report.markup import Markup
 
 NAMES = ("a_b & 100% #1", "<script>", "x^2 ~ \\end{tabular} {", 'say "hi", please\nagain', "π – $5")
@@ -119,7 +120,7 @@ def test_wide_tables_are_divided_between_groups():
 
 
 def test_html_shows_and_sorts():
-    page = Markup(to_html(example()))
+    page = Markup(str(to_html(example())))
     assert all(name in page.text for name in NAMES)
     assert [tag for tag, _ in page.elements].count("tr") == len(NAMES) + 2
     values = [attrs["data-v"] for tag, attrs in page.elements if "data-v" in attrs]

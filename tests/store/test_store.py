@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -196,3 +198,17 @@ def test_forms_of_instances_are_schemas():
 
 def test_formats_are_told_apart():
     assert len({kind.format for kind in KINDS}) == len(KINDS)
+
+
+def test_the_largest_size_allowed_is_not_reserved(folder):
+    tracemalloc.start()
+    try:
+        replace(TOY, most_bytes=1 << 50).read(folder)
+        assert tracemalloc.get_traced_memory()[1] < 50e6
+    finally:
+        tracemalloc.stop()
+
+
+def test_files_that_are_too_large_are_not_opened(folder):
+    with pytest.raises(LagcoError, match="10 are the most that is read"):
+        replace(TOY, most_bytes=10).read(folder)

@@ -25,9 +25,12 @@ def smallest(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory):
-    """The ledger of four studies with the preset `tiny`."""
+    """The ledger of six studies with the preset `tiny`."""
     folder = _shared(tmp_path_factory, "tiny-study")
     with closing(lagco.study.LocalEngine(2)) as engine:
         for study in ("generalization", "scalability", "embeddings", "tune"):
             getattr(lagco.study, study)(folder, preset="tiny", engine=engine)
+        methods = ("p-discrete-m", "projection")
+        lagco.study.training_time(folder, preset="tiny", methods=methods, engine=engine)
+        lagco.study.throughput(folder, preset="tiny", methods=methods, engine=engine)
     return lagco.study.Ledger(folder)

@@ -75,21 +75,64 @@ def test_a_process_id_that_is_used_again_does_not_hold_a_claim(tmp_path):
     assert claims.holder("task") is None
 
 
-def test_claims_from_elsewhere_live_by_their_heartbeat(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "HEARTBEAT", 0.05)
-    claims = Claims(tmp_path, stale=0.5)
+@pytest.fixture
+def clock(monkeypatch):
+    """The observer's monotonic clock, moved by hand."""
+    now = [1000.0]
+    monkeypatch.setattr(module, "_now", lambda: now[0])
+    return now
+
+
+@pytest.fixture
+def from_elsewhere(tmp_path, monkeypatch):
+    """A claim of another machine; its heart beats by hand."""
+    monkeypatch.setattr(module, "HEARTBEAT", 3600.0)
     monkeypatch.setattr(module, "_machine", lambda: "there")
-    claim = claims.take("task")
+    claim = Claims(tmp_path).take("task")
     monkeypatch.setattr(module, "_machine", lambda: "here")
-    time.sleep(0.7)
-    assert claims.take("task") is None  # it beats
+    yield tmp_path / "task.json"
     claim._done.set()
-    claim._thread.join()
-    time.sleep(0.7)
+
+
+def test_claims_from_elsewhere_live_by_their_heartbeat(tmp_path, clock, from_elsewhere):
+    claims = Claims(tmp_path, stale=100.0)
+    for beat in range(5):
+        assert claims.take("task") is None
+        assert claims.silent("task") is None and not claims.abandoned("task")
+        clock[0] += 90.0
+        os.utime(from_elsewhere, ns=(beat, beat))
+    assert claims.take("task") is None
+    clock[0] += 100.0
+    assert claims.abandoned("task")
     mine = claims.take("task")
     assert mine is not None
     mine.check()
     mine.release()
+
+
+def test_no_clock_decides_whether_a_claim_is_stale(tmp_path, clock, from_elsewhere):
+    """A file server's clock that jumps, or is behind, makes no claim look old."""
+    for stamp in (0, 10**18, 4 * 10**18):
+        os.utime(from_elsewhere, ns=(stamp, stamp))
+        assert Claims(tmp_path, stale=100.0).take("task") is None
+        assert Claims(tmp_path, stale=100.0).holder("task") is not None
+
+
+def test_one_process_waits_and_another_takes_over(tmp_path, clock, from_elsewhere):
+    """As a study does: it finds a claim stale, and its worker takes that very claim over."""
+    study = Claims(tmp_path, stale=100.0)
+    assert study.holder("task") is not None
+    clock[0] += 100.0
+    assert study.holder("task") is None
+    over = study.silent("task")
+    assert over is not None
+    os.utime(from_elsewhere, ns=(5, 5))  # it was only slow
+    assert Claims(tmp_path, stale=100.0).take("task", over) is None
+    assert study.silent("task") is None
+    clock[0] += 100.0
+    taken = Claims(tmp_path, stale=100.0).take("task", study.silent("task"))
+    assert taken is not None
+    taken.release()
 
 
 def test_one_that_was_taken_over_notices(tmp_path, monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import lagco
 from lagco.study import code
 from lagco.study.code import _closure, _path_of, code_version
@@ -9,7 +11,7 @@ from lagco.study.code import _closure, _path_of, code_version
 
 def test_what_a_task_reaches():
     found = _closure(["lagco.agents.training", "lagco.problems.tsp.env"], {"lagco"})
-    assert {"lagco.agents.iterative", "lagco.latent.kernels", "lagco.core.problem"} <= found
+    assert {"lagco.agents.vector_env", "lagco.latent.kernels", "lagco.core.problem"} <= found
     assert not any(name.startswith(("lagco.cli", "lagco.study", "lagco.report")) for name in found)
     assert not any(name.startswith("lagco.problems.ospf") for name in found)
     assert all(_path_of(name).is_file() for name in found if _path_of(name) is not None)
@@ -21,10 +23,35 @@ def test_problems_differ():
     assert code_version("tsp")["version"] == lagco.__version__
 
 
+def test_methods_differ():
+    """The registry names modules in texts, which no import shows."""
+    names = ("p-discrete", "iterative", "projection", "soft-projection")
+    assert len({code_version("tsp", name)["hash"] for name in names}) == len(names)
+    reached = _closure(["lagco.agents.iterative", *code.ROOTS], {"lagco"})
+    assert "lagco.agents.replay" in reached
+    assert not {"lagco.agents.soft_projection", "lagco.agents.ranker"} & reached
+
+
 def _hash():
     for function in (code._imports, code._path_of, code_version):
         function.cache_clear()
     return code_version("their_package.problem:Mine")["hash"]
+
+
+def test_an_edit_of_a_method_concerns_its_own_runs_alone(monkeypatch):
+    def version(name):
+        code_version.cache_clear()
+        return code_version("tsp", name)["hash"]
+
+    before = {name: version(name) for name in ("iterative", "projection")}
+    read = Path.read_bytes
+    edit = b"# edited"
+    monkeypatch.setattr(
+        Path, "read_bytes", lambda path: read(path) + edit * (path.name == "iterative.py")
+    )
+    assert version("iterative") != before["iterative"]
+    assert version("projection") == before["projection"]
+    code_version.cache_clear()
 
 
 def test_an_edit_of_a_users_own_package_is_noticed(tmp_path, monkeypatch):

@@ -8,8 +8,16 @@ import pytest
 
 import lagco.study
 from lagco.errors import LagcoError, UsageError
-from lagco.study.running import noted_settings
-from lagco.study.settings import GeneralizationSettings, ScalabilitySettings
+from lagco.study.execute import last_settings
+from lagco.study.plan import plan_study
+from lagco.study.settings import (
+    SETTINGS,
+    GeneralizationSettings,
+    ScalabilitySettings,
+    TrainingTimeSettings,
+    known_methods,
+)
+from lagco.study.splits import numbered
 from tests.study.small import command
 
 
@@ -37,27 +45,52 @@ def test_a_users_problem(tmp_path):
     assert {row["problem"] for row in rows} == {"mine:Mine"}
     assert {row["method"] for row in rows} == {"p-discrete-m", "random", "greedy", "solver"}
     with pytest.raises(LagcoError, match="not one of lagco's"):
-        noted_settings("generalization", tmp_path / "out")
+        last_settings("generalization", tmp_path / "out")
 
 
 def test_settings_of_presets():
     full = GeneralizationSettings.of()
-    assert full.runs == [(0, 42), (1, 100), (2, 123), (3, 200), (4, 300)]
+    assert numbered(full.seeds) == [(0, 42), (1, 100), (2, 123), (3, 200), (4, 300)]
     assert (full.instances, full.episodes, full.steps) == (101, 5, (100_000,))
     paper = GeneralizationSettings.of("paper", seeds=[123, 42])
     assert (paper.training, paper.features) == ("paper", ("paper",))
-    assert paper.runs == [(2, 123), (0, 42)]  # a subset keeps its place in the whole
-    assert GeneralizationSettings.of(seeds=(7, 42)).runs == [(0, 7), (1, 42)]
+    assert numbered(paper.seeds) == [(2, 123), (0, 42)]  # a subset keeps its place in the whole
+    assert numbered((7, 42)) == [(0, 7), (1, 42)]
     sizes = ScalabilitySettings.of()
     assert max(sizes.sizes_of("tsp")) == 1000 and max(sizes.sizes_of("traffic")) == 250
 
 
 def test_the_full_protocol_has_980_runs(tmp_path):
-    study = lagco.study.running.study_of("generalization")
-    tasks = study.plan(GeneralizationSettings.of(), lagco.study.Ledger(tmp_path))
+    tasks = plan_study(GeneralizationSettings.of(), lagco.study.Ledger(tmp_path)).tasks
     kinds = [task.kind for task in tasks]
     assert kinds.count("run") == 980 and kinds.count("encoder") == 140
     assert len({task.key for task in tasks}) == len(tasks)
+
+
+def test_training_time_is_the_papers(tmp_path):
+    """Five full `varied` runs of every method on `traffic`, each on 20 of 101 instances."""
+    settings = TrainingTimeSettings.of()
+    assert settings.workers == 1
+    tasks = plan_study(settings, lagco.study.Ledger(tmp_path)).tasks
+    timed = [task for task in tasks if task.kind == "training"]
+    assert len(timed) == 5 * len(known_methods())
+    for task in timed:
+        spec, config = task.spec, task.spec["config"]
+        assert (spec["problem"], spec["strategy"], spec["instances"]) == ("traffic", "varied", 101)
+        assert (len(spec["train"]), config["steps"], config["preset"]) == (20, 100_000, "default")
+    assert {task.spec["seed"] for task in timed} == {42, 100, 123, 200, 300}
+    first = [set(t.spec["train"]) for t in timed if t.spec["config"]["method"] == "projection"]
+    assert len(set().union(*first)) == 100
+
+
+@pytest.mark.parametrize("preset", ["default", "paper", "smoke", "tiny"])
+@pytest.mark.parametrize("study", SETTINGS)
+def test_every_study_has_every_preset(study, preset):
+    settings = SETTINGS[study].of(preset)
+    assert SETTINGS[study].of(**settings.as_dict()) == settings
+    if preset == "paper":
+        assert settings.features == ("paper",)
+        assert getattr(settings, "training", "paper") == "paper"
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 
 import pytest
 
 from lagco.errors import LagcoError
 from lagco.study import Ledger
+from lagco.study import ledger as module
 from lagco.study.ledger import significant
 from lagco.study.task import Task
 
@@ -43,14 +47,58 @@ def test_measurements_do_not_count(tmp_path):
     assert not first.equals(second)
 
 
-def test_the_last_of_what_differs_in_circumstances_counts(tmp_path):
+@pytest.fixture(params=["stands still", "goes back"])
+def clock(request, monkeypatch):
+    """A clock that cannot be relied on."""
+    times = itertools.count(0, 0 if request.param == "stands still" else -3600)
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime.fromtimestamp(1.7e9 + next(times), tz)
+
+    monkeypatch.setattr(module, "datetime", Clock)
+
+
+@pytest.mark.parametrize("codes", ["12", "21", "4213", "3124"])
+def test_the_last_of_what_differs_in_circumstances_counts(tmp_path, clock, codes):
     ledger = Ledger(tmp_path)
-    for code in "12":
+    for code in codes:
         ledger.write(task(code=code, seed=1), {"value": code}, {})
     ledger.write(task(code="1", seed=2), {"value": "other"}, {})
-    assert {record.result["value"] for record in ledger.records("run")} == {"2", "other"}
-    assert len(ledger.records(superseded=True)) == 3
+    ledger.write(task("tsp-a-b", code="1", seed=3), {"value": "third"}, {})
+    found = {record.result["value"]: record.revision for record in ledger.records("run")}
+    assert found == {codes[-1]: len(codes), "other": 1, "third": 1}
+    assert len(ledger.records(superseded=True)) == len(codes) + 2
     assert ledger.records("policy") == []
+    ledger.write(task(code=codes[0], seed=1), {"value": "again"}, {})
+    assert {record.result["value"] for record in ledger.records("run")} >= {"again"}
+
+
+def test_processes_that_write_at_once_get_revisions_of_their_own(tmp_path):
+    def write(code):
+        Ledger(tmp_path).write(task(code=str(code)), {"value": code}, {})
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(24)))
+    found = [record.revision for record in Ledger(tmp_path).records(superseded=True)]
+    assert sorted(found) == list(range(1, 25))
+
+
+def test_a_damaged_record_keeps_no_other_from_being_written(tmp_path):
+    ledger = Ledger(tmp_path)
+    ledger.write(task(code="1"), {}, {})
+    (path,) = tmp_path.glob("records/run/*.json")
+    path.write_text("{")
+    assert ledger.write(task(code="2"), {}, {}).revision == 1
+
+
+def test_settings_are_noted(tmp_path):
+    ledger = Ledger(tmp_path)
+    assert ledger.settings() == {}
+    ledger.write_settings("tune", {"problems": ["tsp"], "trials": 3})
+    (tmp_path / "studies" / "other.json").write_text("[]")
+    assert ledger.settings() == {"tune": {"problems": ["tsp"], "trials": 3}}
 
 
 @pytest.mark.parametrize(
@@ -61,6 +109,7 @@ def test_the_last_of_what_differs_in_circumstances_counts(tmp_path):
         (lambda text: text.replace('"version":2', '"version":3', 1), "record version 3 is not"),
         (lambda text: text.replace('"version":2', '"version":1', 1), "version 1.*remove the file"),
         (lambda text: text.replace("lagco-record", "other"), "not a record"),
+        (lambda text: text.replace('"revision":1', '"revision":7'), "does not match its checksum"),
         (lambda text: "[]", "not a record"),
         (lambda text: "[" * 100_000, "not JSON"),
         (lambda text: json.dumps(json.loads(text) | {"measured": 3}), "measured: is 3"),

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco.agents.registry import METHODS, method_of
+from lagco.agents.config import train_config
+from lagco.agents.registry import METHODS
 from lagco.results.measures import MEASURES
 from lagco.results.statistics import interquartile_mean
-from lagco.study import generalization_table, improvement_table, scaling, training_times
-from lagco.study.settings import sees_latent
+from lagco.study import Ledger, generalization_table, improvement_table, scaling, training_times
+from lagco.study.settings import known_methods, selects
+from lagco.study.task import Task
 
 RUNS = 2 * 7 * 2
 
@@ -21,7 +23,8 @@ def test_every_run_has_a_record(tiny):
     places = {(r.spec["problem"], r.spec["config"]["method"], r.spec["strategy"]) for r in runs}
     assert len(places) == RUNS
     assert {method for _, method, _ in places} == set(METHODS)
-    assert len(tiny.records("encoder")) == 4 + 2 + 1  # of runs, of the looks, of the search
+    # of runs, looks, search, rates, and the second timed run: the first one's is that of a run
+    assert len(tiny.records("encoder")) == 4 + 2 + 1 + 1 + 1
     assert not list(tiny.root.glob("failures/*/*.json"))
 
 
@@ -95,15 +98,50 @@ def test_improvement(tiny):
         (row["problem"], row["first"], row["second"]): row["probability"]
         for row in improvement_table(tiny)
     }
-    assert len(found) == 2 * 7 * 6
+    assert len(found) == 2 * 7 * 6, "one setting, also of methods without some of its fields"
     for (problem, first, second), probability in found.items():
         assert probability + found[problem, second, first] == pytest.approx(1.0)
 
 
-def test_times(tiny):
-    rows = training_times(tiny)
-    assert len(rows) == RUNS and all(len(row["seconds"]) == 1 for row in rows)
-    assert all(row["paper"] is None for row in rows)  # it reports traffic alone
+def test_training_times(tiny):
+    """Full runs on varied instances, as many as there are seeds, with those of the encoder."""
+    rows = {row["method"]: row for row in training_times(tiny)}
+    assert set(rows) == {"p-discrete-m", "projection"}
+    for row in rows.values():
+        assert (row["problem"], row["strategy"], row["steps"]) == ("tsp", "varied", 512)
+        assert row["instances"] == 2 and len(row["seconds"]) == 2 and min(row["seconds"]) > 0
+        assert row["paper"] is None  # the protocol is not the paper's
+    assert len(rows["projection"]["encoder_s"]) == 2 and not rows["p-discrete-m"]["encoder_s"]
+    for record in tiny.records("training"):
+        assert record.result["training"]["steps"] >= record.spec["config"]["steps"]
+        assert "instances" not in record.result, "no testing"
+        assert record.measured["train_s"] <= record.measured["seconds"]
+    assert len(training_times(tiny, "run")) == RUNS
+
+
+def test_rates(tiny):
+    records = tiny.records("throughput")
+    assert {record.spec["method"] for record in records} == {"p-discrete-m", "projection"}
+    for record in records:
+        names = ("steps_per_s", "cartpole_steps_per_s", "decisions_per_s", "episode_steps")
+        assert all(record.measured[name] > 0 for name in names)
+        assert (record.spec["encoder"] is None) == (record.measured["space_s"] < 1e-3)
+
+
+def test_the_papers_training_times_stand_beside_its_protocol_alone(tmp_path):
+    ledger = Ledger(tmp_path)
+    spec = {"problem": "traffic", "instances": 101, "overrides": {}, "encoder": None, "code": {}}
+    for steps, train in ((100_000, 20), (4096, 20), (100_000, 2)):
+        for fold in (1, 0):
+            config = train_config(method="iterative", steps=steps, seed=fold).as_dict()
+            full = {**spec, "fold": fold, "train": list(range(train)), "config": config}
+            task = Task("training", f"{steps}-{train}-{fold}", full)
+            ledger.write(task, {}, {"seconds": 1.0, "train_s": 10.0 + fold})
+    compared = [row for row in training_times(ledger) if row["paper"] is not None]
+    (row,) = compared
+    assert row["steps"] == 100_000 and row["instances"] == 20
+    assert row["seconds"] == [10.0, 11.0], "in the order of the runs"
+    assert row["paper"] == [3776.0, 2717.0, 6718.0, 2570.0, 5095.0]
 
 
 def test_scaling(tiny):
@@ -114,10 +152,37 @@ def test_scaling(tiny):
     chosen = {(r["problem"], r["method"]): r for r in rows if r["part"] == "selection"}
     assert chosen["placement", "iterative"]["paper_alpha"] == 1.81
     assert chosen["placement", "faiss-flat"]["paper_alpha"] is None
+    for record in tiny.records("latency"):
+        parts = record.measured["parts_us"]
+        assert parts.keys() >= {"encode", "actions", "observe"}, "actions are read apart"
+        assert parts["actions"]["median"] > 0
     record = tiny.records("latency")[0]
     quantiles = record.measured["decision_us"]["quantiles"]
     assert quantiles == sorted(quantiles) and len(quantiles) == 9
     assert record.measured["decisions"] == record.spec["decisions"] == 10
+
+
+def test_selection_counts_the_same_parts_for_every_method(tmp_path):
+    """Everything but encoding and observing, so also reading the actions of the state."""
+    ledger = Ledger(tmp_path)
+    parts = {
+        "projection": {"encode": 1e6, "actions": 8.0, "observe": 1e6, "policy": 2.0, "search": 6.0},
+        "iterative": {"encode": 1e6, "actions": 8.0, "observe": 1e6, "list": 1.0, "values": 7.0},
+        "their-own": {"encode": 1e6, "actions": 8.0, "observe": 1e6, "think": 8.0},
+    }
+    for method, costs in parts.items():
+        for size in (1, 2, 4):
+            spec = {"problem": "tsp", "method": method, "features": "full", "size": size}
+            measured = {
+                "decision_us": {"median": sum(costs.values())},
+                "parts_us": {part: {"median": size * us} for part, us in costs.items()},
+            }
+            task = Task("latency", f"{method}-{size}", spec | {"code": {}})
+            ledger.write(task, {"refused": None}, measured)
+    rows = [row for row in scaling(ledger) if row["part"] == "selection"]
+    assert len(rows) == 3
+    for row in rows:
+        assert row["factor"] == pytest.approx(16.0) and row["alpha"] == pytest.approx(1.0)
 
 
 def test_embeddings(tiny):
@@ -157,5 +222,6 @@ def test_tune(tiny):
     assert sum(map(len, parts)) == len(set().union(*parts)) == 10
 
 
-def test_methods_that_need_an_encoder():
-    assert {m for m in METHODS if sees_latent(m)} == {m for m in METHODS if method_of(m).latent}
+def test_methods_that_look_for_an_action_among_all():
+    assert known_methods() == tuple(METHODS)
+    assert set(filter(selects, METHODS)) == {"iterative", "projection", "soft-projection"}

@@ -141,5 +141,6 @@ class Agent:
                     "--decoder scored"
                 )
             values = partial(score_with, perceptron(self.weights, "scorer"))
-        chosen = Decoder(decoder, k, metric, values, ranker)
+        temperature = float(self.description["config"].get("temperature", 1.0))
+        chosen = Decoder(decoder, k, metric, values, ranker, temperature)
         return Agent(self.problem, self.method, self.weights, self.description, self.space, chosen)

@@ -437,6 +437,8 @@ class IterativeActor:
         began = time.perf_counter()
         view.refresh()
         encoded = time.perf_counter()
+        view.actions()
+        read = time.perf_counter()
         view.observation(self._observation[0])
         observed = time.perf_counter()
         rows, actions = read_actions(view, rng)
@@ -445,7 +447,8 @@ class IterativeActor:
         plain_action(view.raw(rows[position][None])[0])
         return {
             "encode": encoded - began,
-            "observe": observed - encoded,
+            "actions": read - encoded,
+            "observe": observed - read,
             "list": listed - observed,
             "values": time.perf_counter() - listed,
         }

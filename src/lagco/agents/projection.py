@@ -256,6 +256,8 @@ class ProjectionActor:
         began = time.perf_counter()
         self.view.refresh()
         encoded = time.perf_counter()
+        self.view.actions()  # read once: the observation pools them, the decoder searches them
+        read = time.perf_counter()
         observation = self.view.observation(self._observation)
         observed = time.perf_counter()
         proto = self.network(observation)
@@ -265,7 +267,8 @@ class ProjectionActor:
         plain_action(self.view.raw(row)[0])
         return {
             "encode": encoded - began,
-            "observe": observed - encoded,
+            "actions": read - encoded,
+            "observe": observed - read,
             "policy": predicted - observed,
             "search": time.perf_counter() - predicted,
         }

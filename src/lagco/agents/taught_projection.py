@@ -42,6 +42,9 @@ class TaughtProjectionConfig(SoftProjectionConfig):
     k: int = with_default(SoftProjectionConfig, "k", 16)
     ranker_width: int = setting(48, "width of the ranker's layers, a multiple of 4", least=4)
     ranker_layers: int = setting(3, "layers of the ranker", least=1)
+    temperature: float = setting(
+        0.5, "temperature at which the ranker draws among candidates", above=0.0
+    )
     own_share: float = setting(
         0.5, "share of the episodes that the learner begins itself", least=0.0, most=1.0
     )

@@ -1,21 +1,50 @@
-"""How the studies are printed."""
+"""Output of the studies: tables, progress, status and estimates."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from lagco.cli.output import print_facts, print_table
 
 if TYPE_CHECKING:
-    from lagco.study.driver import Status
-    from lagco.study.estimating import Estimate
-    from lagco.study.settings import GeneralizationSettings
+    from lagco.study import Estimate, Status
+    from lagco.study.execute import Watch
+
+
+def progress_bar() -> Progress:
+    """A bar on the terminal; nothing where there is none."""
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )
+
+
+def watch_by(bar: Progress, name: str) -> Watch:
+    """What moves the bar as a study goes on."""
+    task = bar.add_task(name, total=None)
+
+    def watch(seen: Any) -> None:
+        failed = f", {seen.failed} failed" if seen.failed else ""
+        text = f"{name}{failed}: {seen.last}" if seen.last else f"{name}{failed}"
+        bar.update(task, total=seen.total, completed=seen.done + seen.failed, description=text)
+
+    return watch
 
 
 def print_status(found: Status) -> None:
-    """Where a study stands."""
+    """State of a study."""
     left = "unknown" if found.seconds_left is None else duration(found.seconds_left)
     print_facts(
         {
@@ -27,14 +56,17 @@ def print_status(found: Status) -> None:
         }
     )
     if found.running:
-        rows = [(r["name"], r["host"], f"{100 * r['share']:.0f} %") for r in found.running]
-        print_table("running", ("task", "host", "done"), rows)
+        rows = [
+            (r["name"], r["host"], f"{100 * r['share']:.0f} %", duration(r["silent_s"] or 0.0))
+            for r in found.running
+        ]
+        print_table("running", ("task", "host", "done", "last sign of life"), rows)
     if found.failed:
-        rows = [(f["name"], f["error"], "") for f in found.failed]
-        print_table("failed", ("task", "error", ""), rows)
+        errors = [(f["name"], f["error"]) for f in found.failed]
+        print_table("failed", ("task", "error"), errors)
 
 
-def print_estimate(settings: GeneralizationSettings, found: Estimate, workers: int) -> None:
+def print_estimate(found: Estimate, workers: int) -> None:
     """Rates, and what they add up to."""
     rows = [
         (
@@ -52,11 +84,13 @@ def print_estimate(settings: GeneralizationSettings, found: Estimate, workers: i
     facts: dict[str, Any] = {"runs": found.runs}
     facts |= {part: duration(seconds) for part, seconds in found.seconds.items()}
     print_facts(facts)
-    whole, rest = found.hours(workers), found.hours(workers, without="iterative")
+    whole = found.hours(workers)
     typer.echo(f"the whole study on {workers} workers: {whole:.1f} hours")
-    if "iterative" in settings.methods:
+    if len(found.methods) > 1:
+        rest = found.hours(workers, without=found.slowest)
         typer.echo(
-            f"without iterative: {rest:.1f} hours; iterative alone: {whole - rest:.1f} hours"
+            f"without {found.slowest}: {rest:.1f} hours; {found.slowest} alone: "
+            f"{whole - rest:.1f} hours"
         )
 
 
@@ -99,8 +133,82 @@ def print_generalization(rows: list[dict[str, Any]]) -> None:
         )
 
 
+def print_scaling(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Exponents of whole decisions and of selections."""
+    columns = ("problem", "method", "part", "exponent", "95 %", "R2", "up to", "paper")
+    cells = [
+        (
+            row["problem"],
+            row["method"],
+            row["part"],
+            f"{row['alpha']:.2f}",
+            f"[{row['low']:.2f}, {row['high']:.2f}]",
+            f"{row['r2']:.2f}",
+            row["largest"],
+            cell(row["paper_alpha"]),
+        )
+        for row in rows
+        if row["part"] in ("decision", "selection")
+    ]
+    print_table("time of a decision over size", columns, cells)
+
+
+def print_searches(rows: Sequence[Mapping[str, Any]]) -> None:
+    """The best trial of every search."""
+    for row in rows:
+        spec, trials, best = row["spec"], row["result"]["trials"], row["result"]["best"]
+        measure = spec["measure"]
+        facts = {
+            f"{measure}, validation": best["value"],
+            f"{measure}, test": best["test"]["unseen"][measure]["best"],
+            "trial": f"{best['number']} of {len(trials)}",
+            **best["params"],
+        }
+        typer.echo(f"{spec['problem']}, {spec['space']}:")
+        print_facts(facts)
+
+
+def print_training_times(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Seconds of the runs, as in the paper's table."""
+    columns = ("problem", "method", "runs", "seconds", "mean ± std", "encoder, s", "paper")
+    cells = [
+        (
+            row["problem"],
+            row["method"],
+            len(row["seconds"]),
+            ", ".join(cell(seconds) for seconds in row["seconds"]),
+            mean_and_deviation(row["seconds"]),
+            mean_and_deviation(row["encoder_s"]),
+            mean_and_deviation(row["paper"] or ()),
+        )
+        for row in rows
+    ]
+    print_table("seconds of training, one run at a time", columns, cells)
+
+
+def mean_and_deviation(values: Sequence[float]) -> str:
+    """Mean and standard deviation of a sample; a dash without one."""
+    if not values:
+        return "-"
+    spread = f" ± {stdev(values):.3g}" if len(values) > 1 else ""
+    return f"{fmean(values):.4g}{spread}"
+
+
+def print_rates(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Steps per second of every method."""
+    speeds = ("steps_per_s", "cartpole_steps_per_s", "decisions_per_s")
+    columns = ("problem", "method", "features", *speeds)
+    print_table("rates", columns, [[cell(row[name]) for name in columns] for row in rows])
+
+
+def print_embeddings(rows: Sequence[Mapping[str, Any]]) -> None:
+    """How crowded action spaces are."""
+    if rows:
+        print_table("action spaces", rows[0], [[cell(v) for v in row.values()] for row in rows])
+
+
 def duration(seconds: float) -> str:
-    """Seconds as people say them."""
+    """Seconds, minutes or hours, whichever reads best."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 5400:
@@ -109,7 +217,7 @@ def duration(seconds: float) -> str:
 
 
 def cell(value: Any) -> str:
-    """A value in a table."""
+    """Text of a value in a table."""
     if value is None:
         return "-"
     return f"{value:.3g}" if isinstance(value, float) else str(value)

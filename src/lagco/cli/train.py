@@ -26,8 +26,16 @@ def train(
         Path | None, typer.Option(help="Folder of an encoder; pre-trained on the data without.")
     ] = None,
     init: Annotated[Path | None, typer.Option(help="Agent to start from.")] = None,
+    teacher: Annotated[
+        str | None,
+        typer.Option(
+            help="Imitate a teacher: solver, search, greedy, or auto for the problem's own. "
+            "The method is then taught-projection."
+        ),
+    ] = None,
     decoder: Annotated[
-        str | None, typer.Option(help="nearest, sampled, rule:module:function or preview.")
+        str | None,
+        typer.Option(help="nearest, sampled, rule:module:function, scored, preview or ranked."),
     ] = None,
     k: Annotated[int | None, typer.Option("--k", help="Nearest actions the decoder sees.")] = None,
     envs: Annotated[int | None, typer.Option(help="Environments stepped together.")] = None,
@@ -43,8 +51,11 @@ def train(
     import lagco
     from lagco.agents.config import parse_settings, train_config
 
+    if teacher is not None and method is None:
+        method = "taught-projection"
     named = {
         "method": method,
+        "teacher": teacher,
         "strategy": strategy,
         "steps": steps,
         "seed": seed,

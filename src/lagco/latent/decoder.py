@@ -41,6 +41,7 @@ class Decoder:
         metric: of the search.
         values: what ``scored`` ranks by: Q(o, u).
         ranker: what ``ranked`` chooses by: logits from the features of the candidates.
+        temperature: of the draws of ``sampled`` and ``ranked``.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Decoder:
         metric: Metric = "cosine",
         values: ActionValues | None = None,
         ranker: CandidateLogits | None = None,
+        temperature: float = 1.0,
     ) -> None:
         self.spelling = spelling
         self.metric: Metric = metric
@@ -61,6 +63,7 @@ class Decoder:
             self._strategy: Strategy = make_strategy(
                 spelling,
                 k,
+                temperature=temperature,
                 metric=metric,
                 scorer=scorer,
                 preview=self._previewed,

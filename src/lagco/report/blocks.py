@@ -1,38 +1,40 @@
-"""What a section is made of; each block writes itself as HTML.
+"""Blocks of a section; each writes itself as HTML by its macro in ``templates/blocks.html``.
 
-Text that comes from records is escaped here and in :mod:`lagco.report.writers`, nowhere else, so a
-section hands over plain strings. Figures are plain dictionaries of plotly and go through
-:func:`json_for_script`.
+A section hands over plain strings: the templates escape them. Figures are plain dictionaries of
+plotly and go through :func:`json_for_script`.
 """
 
 from __future__ import annotations
 
 import base64
-import html
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lagco.report.palette import look
+from markupsafe import Markup
+
+from lagco.report.palette import label_of, look_of
 from lagco.report.tables import Table
+from lagco.report.templating import HTML
 from lagco.report.writers import to_csv, to_html, to_latex
 
 #: a table with more rows is folded at first
 _FOLDED = 30
+_MACROS: Any = HTML.get_template("blocks.html").module
 
 
 class Block(ABC):
     """A piece of a page."""
 
     @abstractmethod
-    def html(self, page: Page) -> str:
+    def html(self, page: Page) -> Markup:
         """The block as HTML; figures and tables are registered with the page."""
 
 
 class Page:
-    """What blocks share: numbers for elements, and the tables that were shown."""
+    """State that blocks share: numbers for elements, and the tables that were shown."""
 
     def __init__(self) -> None:
         self.tables: dict[str, Table] = {}
@@ -51,11 +53,15 @@ class Page:
         self.tables[name] = replace(table, name=name)
         return self.tables[name]
 
+    def all(self, blocks: Sequence[Block]) -> list[Markup]:
+        """Blocks as HTML, in order."""
+        return [block.html(self) for block in blocks]
 
-def json_for_script(value: Any) -> str:
+
+def json_for_script(value: Any) -> Markup:
     """JSON that cannot end the script element it stands in."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII only
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 @dataclass(frozen=True)
@@ -65,10 +71,9 @@ class Text(Block):
     text: str
     kind: str = ""
 
-    def html(self, page: Page) -> str:
+    def html(self, page: Page) -> Markup:
         """A ``<p>``."""
-        kind = f' class="{self.kind}"' if self.kind else ""
-        return f"<p{kind}>{html.escape(self.text)}</p>\n"
+        return _MACROS.text(self.text, self.kind)
 
 
 @dataclass(frozen=True)
@@ -77,9 +82,9 @@ class Heading(Block):
 
     text: str
 
-    def html(self, page: Page) -> str:
+    def html(self, page: Page) -> Markup:
         """An ``<h3>``."""
-        return f"<h3>{html.escape(self.text)}</h3>\n"
+        return _MACROS.heading(self.text)
 
 
 @dataclass(frozen=True)
@@ -88,13 +93,9 @@ class Tiles(Block):
 
     facts: Sequence[tuple[str, str]]
 
-    def html(self, page: Page) -> str:
+    def html(self, page: Page) -> Markup:
         """A description list."""
-        items = "".join(
-            f"<div><dt>{html.escape(label)}</dt><dd>{html.escape(value)}</dd></div>"
-            for label, value in self.facts
-        )
-        return f'<dl class="tiles">{items}</dl>\n'
+        return _MACROS.tiles(self.facts)
 
 
 @dataclass(frozen=True)
@@ -111,36 +112,25 @@ class Shown(Block):
     by_group: bool = False
     files_only: bool = False
 
-    def html(self, page: Page) -> str:
+    def html(self, page: Page) -> Markup:
         """A figure that holds the table."""
         table = page.add(self.table)
-        links = _download(f"{table.name}.csv", "text/csv", "CSV", to_csv(table))
+        files = [(f"{table.name}.csv", "text/csv", "CSV", _base64(to_csv(table)))]
         if not self.files_only:
-            links += _download(f"{table.name}.tex", "text/plain", "LaTeX", to_latex(table))
-        caption = f"{html.escape(table.caption)} <span class=files>{links}</span>"
-        body = "" if self.files_only else self._body(table)
-        return f'<figure class="table"><figcaption>{caption}</figcaption>{body}</figure>\n'
-
-    def _body(self, table: Table) -> str:
-        if self.by_group and table.groups():
-            parts = "".join(
-                f'<div class="part"><h4>{html.escape(group)}</h4>'
-                f'<div class="scroll">{to_html(table.part(group))}</div></div>\n'
-                for group in table.groups()
-            )
-            return f'<div class="grid">{parts}</div>'
-        body = f'<div class="scroll">{to_html(table)}</div>'
-        if len(table.rows) > _FOLDED:
-            return f"<details><summary>Show {len(table.rows)} rows</summary>{body}</details>"
-        return body
+            files.append((f"{table.name}.tex", "text/plain", "LaTeX", _base64(to_latex(table))))
+        parts: list[tuple[str, Markup]] = []
+        folded = 0
+        if not self.files_only and self.by_group and table.groups():
+            parts = [(group, to_html(table.part(group))) for group in table.groups()]
+        elif not self.files_only:
+            parts = [("", to_html(table))]
+            folded = len(table.rows) if len(table.rows) > _FOLDED else 0
+        return _MACROS.shown(table.caption, files, parts, folded)
 
 
-def _download(name: str, kind: str, label: str, content: str) -> str:
-    encoded = base64.b64encode(content.encode()).decode()
-    return (
-        f'<a download="{html.escape(name)}" href="data:{kind};charset=utf-8;base64,{encoded}">'
-        f"{label}</a>"
-    )
+def _base64(content: str | bytes) -> str:
+    encoded = content.encode() if isinstance(content, str) else content
+    return base64.b64encode(encoded).decode()
 
 
 @dataclass(frozen=True)
@@ -157,16 +147,9 @@ class Plot(Block):
     figure: Mapping[str, Any]
     height: int = 270
 
-    def html(self, page: Page) -> str:
+    def html(self, page: Page) -> Markup:
         """A place for the figure and its data."""
-        title = f"<h4>{html.escape(self.title)}</h4>" if self.title else ""
-        label = html.escape(self.title or "figure")
-        return (
-            f'<div class="part">{title}<div class="plot" id="plot-{page.number()}" role="img" '
-            f'aria-label="{label}" style="height:{self.height}px">'
-            f'<script type="application/json">{json_for_script(self.figure)}</script>'
-            "</div></div>\n"
-        )
+        return _MACROS.plot(page.number(), self.title, self.height, json_for_script(self.figure))
 
 
 @dataclass(frozen=True)
@@ -183,12 +166,9 @@ class Grid(Block):
     caption: str = ""
     wide: bool = False
 
-    def html(self, page: Page) -> str:
+    def html(self, page: Page) -> Markup:
         """A figure with a grid."""
-        inner = "".join(block.html(page) for block in self.blocks)
-        caption = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
-        kind = "grid wide" if self.wide else "grid"
-        return f'<figure>{caption}<div class="{kind}">{inner}</div></figure>\n'
+        return _MACROS.grid(page.all(self.blocks), self.caption, self.wide)
 
 
 @dataclass(frozen=True)
@@ -197,57 +177,20 @@ class Legend(Block):
 
     methods: Sequence[str]
 
-    def html(self, page: Page) -> str:
+    def html(self, page: Page) -> Markup:
         """A row of buttons."""
-        items = "".join(
-            f'<button type="button" data-method="{html.escape(method)}" aria-pressed="true">'
-            f"{_swatch(method)}{html.escape(method)}</button>"
-            for method in self.methods
-        )
-        return f'<div class="legend" aria-label="methods">{items}</div>\n'
-
-
-def _swatch(method: str) -> str:
-    """A short line with a mark, as in the figures."""
-    drawn = look(method)
-    colour, opened = drawn.colour, drawn.symbol.endswith("-open")
-    dash = {"dot": ' stroke-dasharray="2 2"', "dash": ' stroke-dasharray="4 2"'}.get(drawn.dash, "")
-    fill = "none" if opened else colour
-    shape = _SHAPES.get(drawn.symbol.removesuffix("-open"), _SHAPES["circle"])
-    return (
-        f'<svg viewBox="0 0 26 12" width="26" height="12" stroke="{colour}" stroke-width="1.5" '
-        f'fill="{fill}" aria-hidden="true"><path d="M1 6H25"{dash}/>{shape}</svg>'
-    )
-
-
-_SHAPES = {
-    "circle": '<circle cx="13" cy="6" r="3.5"/>',
-    "square": '<path d="M9.8 2.8h6.4v6.4h-6.4z"/>',
-    "diamond": '<path d="M13 1.6 17.4 6 13 10.4 8.6 6z"/>',
-    "triangle-up": '<path d="M13 1.8 17 9.4H9z"/>',
-    "star": '<path d="m13 1 1.4 3.2 3.6.4-2.7 2.4.8 3.5-3.1-1.8-3.1 1.8.8-3.5L8 4.6l3.6-.4z"/>',
-    "x-thin": '<path d="m10 3 6 6m0-6-6 6"/>',
-    "cross-thin": '<path d="M13 2v8"/>',
-    "line-ew": "",
-    "hexagon": '<path d="m11 2.5h4l2 3.5-2 3.5h-4L9 6z"/>',
-    "pentagon": '<path d="m13 2 4 3-1.5 4.6h-5L9 5z"/>',
-}
+        return _MACROS.legend([(m, label_of(m), look_of(m)) for m in self.methods])
 
 
 @dataclass(frozen=True)
 class Key(Block):
-    """What colours mean that are not those of methods."""
+    """Meaning of colours that are not those of methods."""
 
     colours: Mapping[str, str]
 
-    def html(self, page: Page) -> str:
+    def html(self, page: Page) -> Markup:
         """Squares with names."""
-        items = "".join(
-            f'<span><svg viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">'
-            f'<path d="M0 0h10v10H0z" fill="{colour}"/></svg>{html.escape(name)}</span>'
-            for name, colour in self.colours.items()
-        )
-        return f'<div class="legend">{items}</div>\n'
+        return _MACROS.key(list(self.colours.items()))
 
 
 @dataclass(frozen=True)
@@ -262,38 +205,27 @@ class Switch(Block):
     choices: Sequence[tuple[str, Sequence[str]]]
     variants: Mapping[tuple[str, ...], Block]
 
-    def html(self, page: Page) -> str:
+    def html(self, page: Page) -> Markup:
         """Radio buttons, and the variants of which all but one are hidden."""
         number = page.number()
         first = tuple(options[0] for _, options in self.choices)
-        controls = "".join(
-            _radios(f"switch-{number}-{place}", label, options)
+        choices = [
+            (f"switch-{number}-{place}", label, options)
             for place, (label, options) in enumerate(self.choices)
             if len(options) > 1
-        )
-        shown = "".join(
-            f'<div data-variant="{html.escape(_places(self.choices, options))}"'
-            f"{'' if options == first else ' hidden'}>{block.html(page)}</div>\n"
+        ]
+        variants = [
+            (self._places(options), options == first, block.html(page))
             for options, block in self.variants.items()
+        ]
+        return _MACROS.switch(choices, variants)
+
+    def _places(self, options: Sequence[str]) -> str:
+        return " ".join(
+            str(list(known).index(option))
+            for (_, known), option in zip(self.choices, options, strict=True)
+            if len(known) > 1
         )
-        return f'<div class="switch"><form>{controls}</form>{shown}</div>\n'
-
-
-def _places(choices: Sequence[tuple[str, Sequence[str]]], options: Sequence[str]) -> str:
-    return " ".join(
-        str(list(known).index(o))
-        for (_, known), o in zip(choices, options, strict=True)
-        if len(known) > 1
-    )
-
-
-def _radios(name: str, label: str, options: Sequence[str]) -> str:
-    items = "".join(
-        f'<label><input type="radio" name="{name}" value="{place}"'
-        f"{' checked' if place == 0 else ''}><span>{html.escape(option)}</span></label>"
-        for place, option in enumerate(options)
-    )
-    return f"<fieldset><legend>{html.escape(label)}</legend>{items}</fieldset>"
 
 
 def switch(label: str, variants: Mapping[str, Block]) -> Block:
@@ -310,9 +242,9 @@ class Together(Block):
 
     blocks: Sequence[Block]
 
-    def html(self, page: Page) -> str:
+    def html(self, page: Page) -> Markup:
         """All of them."""
-        return "".join(block.html(page) for block in self.blocks)
+        return Markup("").join(page.all(self.blocks))
 
 
 @dataclass(frozen=True)
@@ -322,10 +254,9 @@ class Folded(Block):
     summary: str
     blocks: Sequence[Block]
 
-    def html(self, page: Page) -> str:
+    def html(self, page: Page) -> Markup:
         """A ``<details>``."""
-        inner = "".join(block.html(page) for block in self.blocks)
-        return f"<details><summary>{html.escape(self.summary)}</summary>{inner}</details>\n"
+        return _MACROS.folded(self.summary, page.all(self.blocks))
 
 
 @dataclass(frozen=True)
@@ -334,9 +265,9 @@ class Preformatted(Block):
 
     text: str
 
-    def html(self, page: Page) -> str:
+    def html(self, page: Page) -> Markup:
         """A ``<pre>``."""
-        return f"<pre>{html.escape(self.text)}</pre>\n"
+        return _MACROS.preformatted(self.text)
 
 
 @dataclass(frozen=True)
@@ -355,26 +286,7 @@ class Film(Block):
     frames: Sequence[Frame]
     caption: str
 
-    def html(self, page: Page) -> str:
+    def html(self, page: Page) -> Markup:
         """Frames, and a slider where there are several."""
-        frames = "".join(self._frames())
-        last = len(self.frames) - 1
-        slider = (
-            f'<input type="range" min="0" max="{last}" value="{last}" '
-            f'aria-label="step of the episode" autocomplete="off">'
-            if last
-            else ""
-        )
-        title = f"<h4>{html.escape(self.title)}</h4>"
-        caption = f'<p class="note">{html.escape(self.caption)}</p>'
-        return f'<div class="part film">{title}{caption}<div>{frames}</div>{slider}</div>\n'
-
-    def _frames(self) -> Iterator[str]:
-        for place, frame in enumerate(self.frames):
-            encoded = base64.b64encode(frame.png).decode()
-            line = html.escape(frame.line)
-            chosen = " class=shown" if place == len(self.frames) - 1 else ""
-            yield (
-                f'<figure{chosen}><img alt="{line}" decoding="async" '
-                f'src="data:image/png;base64,{encoded}"><figcaption>{line}</figcaption></figure>'
-            )
+        frames = [(_base64(frame.png), frame.line) for frame in self.frames]
+        return _MACROS.film(self.title, self.caption, frames)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import Any
 
+from markupsafe import Markup
+
 from lagco.errors import require_extra
-from lagco.report.blocks import Page, Text
+from lagco.report.blocks import Block, Page, Text
 from lagco.report.contents import SECTIONS, Section
 from lagco.report.reading import Study
 from lagco.report.tables import Table
+from lagco.report.templating import HTML
 from lagco.report.writers import to_csv, to_latex
 from lagco.store import write_atomically
 
@@ -48,34 +49,27 @@ def build(
 
 
 def _page(study: Study, page: Page) -> str:
-    written = [(section, *_written(section, study, page)) for section in SECTIONS]
-    contents = "\n".join(
-        f'<li{"" if full else " class=empty"}><a href="#{section.name}">'
-        f"{html.escape(section.title)}</a></li>"
-        for section, _, full in written
-    )
     plotly, script = _inline(_plotly()), _inline(_asset("page.js"))
-    return Template(_asset("page.html")).substitute(
+    return HTML.get_template("page.html").render(
         policy=_policy(plotly, script),
-        title=html.escape(study.title),
-        lead=html.escape(study.lead),
-        style=_asset("page.css"),
-        contents=contents,
-        sections="\n".join(text for _, text, _ in written),
-        footer=html.escape(study.footer),
-        plotly=plotly,
-        script=script,
+        study=study,
+        style=Markup(_asset("page.css")),
+        sections=[_written(section, study, page) for section in SECTIONS],
+        plotly=Markup(plotly),
+        script=Markup(script),
     )
 
 
-def _written(section: Section, study: Study, page: Page) -> tuple[str, bool]:
-    """The section as HTML, and whether the ledger has anything for it."""
+def _written(section: Section, study: Study, page: Page) -> dict[str, Any]:
+    """A section with its blocks as HTML; empty where the ledger has nothing for it."""
     found = section.blocks(study)
-    blocks = [Text(found, "nothing")] if isinstance(found, str) else found
-    inner = "".join(block.html(page) for block in blocks)
-    title = f"<h2>{html.escape(section.title)}</h2>"
-    text = f'<section id="{section.name}">{title}\n{inner}</section>'
-    return text, not isinstance(found, str)
+    blocks: Sequence[Block] = [Text(found, "nothing")] if isinstance(found, str) else found
+    return {
+        "name": section.name,
+        "title": section.title,
+        "empty": isinstance(found, str),
+        "blocks": page.all(blocks),
+    }
 
 
 def _write_tables(tables: Iterable[Table], folder: Path) -> None:
@@ -85,7 +79,7 @@ def _write_tables(tables: Iterable[Table], folder: Path) -> None:
 
 
 def _asset(name: str) -> str:
-    return (files("lagco.report") / "assets" / name).read_text(encoding="utf-8").strip()
+    return (files("lagco.report") / "templates" / name).read_text(encoding="utf-8").strip()
 
 
 def _plotly() -> str:

@@ -1,4 +1,4 @@
-"""One colour and one mark per method, the same in every figure, safe for colour-blind readers."""
+"""Looks of methods, the same in every figure and safe for colour-blind readers; and orders."""
 
 from __future__ import annotations
 
@@ -6,31 +6,36 @@ from collections.abc import Iterable
 
 from lagco.agents.config import STRATEGIES
 from lagco.agents.method import Look
-from lagco.agents.registry import METHODS, method_names
+from lagco.agents.registry import METHODS, method_of
 from lagco.registration import ENTRIES
+from lagco.study.settings import BASELINES, FAISS, known_methods
 
-POLICIES = ("random", "greedy", "solver")
 LETTERS = {"small": "S", "medium": "M", "large": "L", "varied": "V"}
 
 
-#: what methods are compared with
-_LOOKS = {
+#: looks of what methods are compared with
+_OTHERS = {
     "random": Look("#9a9a9a", "x-thin-open", "dot"),
     "greedy": Look("#6f6f6f", "cross-thin-open", "dash"),
     "solver": Look("#9a9a9a", "line-ew-open", "dash"),
-    "faiss-flat": Look("#56b4e9", "hexagon-open", "dot"),
+    FAISS: Look("#56b4e9", "hexagon-open", "dot"),
 }
-_OTHER = Look("#7f7f7f", "pentagon")
+_UNKNOWN = Look("#7f7f7f", "pentagon")
 
 
-def look(method: str) -> Look:
-    """The look of a method, or of what methods are compared with."""
-    return METHODS[method].look if method in METHODS else _LOOKS.get(method, _OTHER)
+def look_of(method: str) -> Look:
+    """Look of a method, or of what methods are compared with."""
+    return method_of(method).look if method in METHODS else _OTHERS.get(method, _UNKNOWN)
+
+
+def label_of(method: str) -> str:
+    """Label of a method; the name of what is none."""
+    return method_of(method).label if method in METHODS else method
 
 
 def methods_in_order(names: Iterable[str]) -> list[str]:
-    """Known methods first, in the order of the paper, then others by name."""
-    return _in_order(names, (*method_names(), *POLICIES, "faiss-flat"))
+    """Known methods first, in the order of the paper, then what they are compared with."""
+    return _in_order(names, (*known_methods(), *BASELINES, FAISS))
 
 
 def problems_in_order(names: Iterable[str]) -> list[str]:

@@ -7,16 +7,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from lagco.agents.registry import METHODS
-from lagco.report.palette import look
+from lagco.report.palette import label_of, look_of
 
 Trace: TypeAlias = dict[str, Any]
 Number: TypeAlias = float | int | None
 
 
 def label(name: str) -> str:
-    """The label of a method, any other name as it is; plotly reads some markup otherwise."""
-    name = METHODS[name].label if name in METHODS else name
+    """A name as plotly shows it literally: it reads some markup otherwise."""
     return html.escape(name, quote=False).replace("$", "&#36;")
 
 
@@ -77,11 +75,11 @@ def line(
     method: str, x: Sequence[Number], y: Sequence[Number], *, marks: bool = False, **more: Any
 ) -> Trace:
     """A line in the colour of a method, with marks where there are few points."""
-    drawn = look(method)
+    drawn = look_of(method)
     return {
         "type": "scatter",
         "mode": "lines+markers" if marks else "lines",
-        "name": label(method),
+        "name": label(label_of(method)),
         "meta": method,
         "x": numbers(x),
         "y": numbers(y),
@@ -92,11 +90,11 @@ def line(
 
 def dots(method: str, x: Sequence[Any], y: Sequence[Any], *, size: float = 7, **more: Any) -> Trace:
     """Marks of a method without a line."""
-    drawn = look(method)
+    drawn = look_of(method)
     return {
         "type": "scatter",
         "mode": "markers",
-        "name": label(method),
+        "name": label(label_of(method)),
         "meta": method,
         "x": list(x),
         "y": list(y),
@@ -109,12 +107,12 @@ def band(method: str, x: Sequence[Number], low: Sequence[Number], high: Sequence
     return {
         "type": "scatter",
         "mode": "lines",
-        "name": label(method),
+        "name": label(label_of(method)),
         "meta": method,
         "x": numbers([*x, *reversed(x)]),
         "y": numbers([*low, *reversed(high)]),
         "fill": "toself",
-        "fillcolor": faint(look(method).colour, 0.16),
+        "fillcolor": faint(look_of(method).colour, 0.16),
         "line": {"width": 0},
         "hoverinfo": "skip",
     }
@@ -137,12 +135,12 @@ def box(
         horizontal: whether values run to the right.
         more: further entries.
     """
-    colour = look(method).colour
+    colour = look_of(method).colour
     names = ("lowerfence", "q1", "median", "q3", "upperfence")
     spread = {name: numbers([row[i] for row in quantiles]) for i, name in enumerate(names)}
     return {
         "type": "box",
-        "name": label(method),
+        "name": label(label_of(method)),
         "meta": method,
         "orientation": "h" if horizontal else "v",
         "y" if horizontal else "x": list(places),

@@ -1,26 +1,19 @@
-"""What the page needs of a ledger, read once and arranged."""
+"""A ledger as the sections of the page see it, read once and arranged."""
 
 from __future__ import annotations
 
-import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from lagco.errors import LagcoError
 from lagco.report.palette import methods_in_order, problems_in_order, strategies_in_order
-from lagco.results.statistics import interquartile_mean
 from lagco.study import Ledger, Record, generalization_table
-from lagco.study.ledger import NOTE, read_failure
-from lagco.study.scores import selected
+from lagco.study.scores import transfer
 from lagco.study.tables import setting_of
 
-#: of the test episodes of an instance
-SELECTIONS = ("best", "first", "all")
 #: problem, method and strategy of runs
 Place: TypeAlias = tuple[str, str, str]
 
@@ -77,7 +70,7 @@ class Study:
 
     @cached_property
     def settings(self) -> list[str]:
-        """What runs were made with, the setting with most runs first."""
+        """Settings that runs were made with, the one with most runs first."""
         sizes = {name: sum(map(len, places.values())) for name, places in self._runs.items()}
         return sorted(sizes, key=lambda name: (-sizes[name], name))
 
@@ -130,20 +123,13 @@ class Study:
 
     @cached_property
     def failures(self) -> list[dict[str, Any]]:
-        """What failed and was not done since, by kind and name."""
-        paths = sorted((self.ledger.root / "failures").glob("*/*.json"))
-        found = [content for path in paths if (content := read_failure(path)) is not None]
-        return sorted(found, key=lambda f: (str(f.get("kind")), str(f.get("name"))))
+        """Failures of tasks that were not done since, by kind and name."""
+        return self.ledger.failures()
 
     @cached_property
     def planned(self) -> dict[str, dict[str, Any]]:
-        """The settings with which studies were last started, by study."""
-        paths = sorted((self.ledger.root / "studies").glob("*.json"))
-        found: dict[str, dict[str, Any]] = {}
-        for path in paths:
-            with contextlib.suppress(LagcoError):
-                found[path.stem] = NOTE.read_file(path).content["settings"]
-        return found
+        """Settings with which studies were last started, by study."""
+        return self.ledger.settings()
 
     @property
     def title(self) -> str:
@@ -152,7 +138,7 @@ class Study:
 
     @property
     def lead(self) -> str:
-        """What the page is about, in a sentence."""
+        """Subject of the page, in a sentence."""
         counts = Counter(record.kind for record in self.records())
         problems = {str(record.spec["problem"]) for record in self.records()}
         parts = [count_of(len(problems), "problem")]
@@ -163,11 +149,11 @@ class Study:
 
     @property
     def footer(self) -> str:
-        """Where the figures come from."""
-        finished = [str(record.measured.get("finished", "")) for record in self.records()]
+        """Origin of the figures."""
+        days = sorted({str(r.measured.get("finished", ""))[:10] for r in self.records()} - {""})
+        when = f" of {' to '.join(dict.fromkeys((days[0], days[-1])))}" if days else ""
         return (
-            f"Made by lagco report from {count_of(len(self.records()), 'record')}; "
-            f"the last one was finished on {max(finished)[:10] or 'an unknown day'}. "
+            f"Made by lagco report from {count_of(len(self.records()), 'record')}{when}. "
             "The page needs no network."
         )
 
@@ -175,7 +161,8 @@ class Study:
 _NOUNS = {
     "run": "training run",
     "latency": "series of timed decisions",
-    "throughput": "timed training",
+    "training": "timed training run",
+    "throughput": "measured rate",
     "embedding": "look at an action space",
     "trial": "tuning trial",
 }
@@ -202,33 +189,6 @@ def grouped(records: Iterable[Record], key: Callable[[Record], Any]) -> dict[Any
     for record in records:
         found.setdefault(key(record), []).append(record)
     return found
-
-
-def values_of(
-    records: Iterable[Record], measure: str, selection: str = "best", *, seen: bool = False
-) -> list[float]:
-    """Values of a measure over the unseen (or seen) instances of runs, all together."""
-    return [
-        value
-        for record in records
-        for instance in record.result["instances"]
-        if instance["seen"] == seen
-        for value in selected(instance[measure], selection, measure)
-    ]
-
-
-def middle(values: Sequence[float]) -> tuple[float, float, float] | tuple[None, None, None]:
-    """Interquartile mean, 16th and 84th percentile; None each without values."""
-    if not values:
-        return None, None, None
-    p16, p84 = np.percentile(values, [16, 84])
-    return interquartile_mean(values), float(p16), float(p84)
-
-
-def transfer(records: Sequence[Record], measure: str) -> float | None:
-    """Interquartile mean over unseen minus that over seen instances, of the best episodes."""
-    unseen, seen = (values_of(records, measure, seen=which) for which in (False, True))
-    return interquartile_mean(unseen) - interquartile_mean(seen) if unseen and seen else None
 
 
 def _place(record: Record) -> Place:

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import groupby
+from typing import Any
+
+from markupsafe import Markup
 
 from lagco.report.tables import Cell, Column, Table, Value, shown
+from lagco.report.templating import HTML, LATEX, Tex, latex_text
 
 #: a LaTeX table with more columns is divided between groups, as the paper does
 _MOST_COLUMNS = 11
 #: parts of a divided table that fit on a page
 _PER_FLOAT = 3
+
+
+def _is_numeric(table: Table, place: int) -> bool:
+    values = [row[place].value for row in table.rows]
+    return not any(isinstance(value, str) for value in values)
+
+
+def _numeric(table: Table) -> list[bool]:
+    return [_is_numeric(table, place) for place in range(len(table.columns))]
+
+
+def _spans(table: Table) -> Iterator[tuple[str, int]]:
+    """Headings over columns, and over how many; the empty one over columns without."""
+    for name, columns in groupby(table.columns, key=lambda column: column.group):
+        yield name, len(list(columns))
 
 
 # -- CSV
@@ -58,136 +75,71 @@ def _plain(value: object) -> object:
 # -- HTML
 
 
-def to_html(table: Table) -> str:
+def to_html(table: Table) -> Markup:
     """A ``<table>`` without caption; small lines below a number hold spread and paper's figure."""
-    numeric = [_is_numeric(table, place) for place in range(len(table.columns))]
-    head = ""
-    if table.groups():
-        spans = "".join(
-            f'<th colspan="{span}" scope="colgroup"{" class=group" if name else ""}>'
-            f"{html.escape(name)}</th>"
-            for name, span in _spans(table)
-        )
-        head = f"<tr>{spans}</tr>"
-    titles = "".join(map(_heading, table.columns, numeric))
-    body = "\n".join(f"<tr>{_html_row(table, row, numeric)}</tr>" for row in table.rows)
-    return f"<table><thead>{head}<tr>{titles}</tr></thead>\n<tbody>{body}</tbody></table>"
+    numeric = _numeric(table)
+    columns = [
+        {"title": column.title, "hint": column.hint, "is_number": is_number}
+        for column, is_number in zip(table.columns, numeric, strict=True)
+    ]
+    text = HTML.get_template("table.html").render(
+        spans=list(_spans(table)) if table.groups() else [],
+        columns=columns,
+        rows=[_html_row(table, row, numeric) for row in table.rows],
+    )
+    return Markup(text)
 
 
-def _heading(column: Column, is_number: bool) -> str:
-    hint = f' title="{html.escape(column.hint)}"' if column.hint else ""
-    kind = " class=n" if is_number else ""
-    return f"<th scope=col{kind}{hint}><button>{html.escape(column.title)}</button></th>"
-
-
-def _html_row(table: Table, row: Sequence[Cell], numeric: Sequence[bool]) -> str:
+def _html_row(table: Table, row: Sequence[Cell], numeric: Sequence[bool]) -> dict[str, Any]:
     """The cells of a row; what the small lines are stands once, in its first cell."""
     spread = any(cell.low is not None for cell in row)
     paper = any(cell.paper is not None for cell in row)
-    first, *others = map(partial(_html_cell, spread), row, table.columns, numeric)
-    if not numeric[0]:
-        names = [table.spread] * spread + ["paper"] * paper
-        lines = "".join(f"<small>{html.escape(name) or '&nbsp;'}</small>" for name in names)
-        named = lines if table.spread or paper else ""
-        first = f"<th scope=row>{html.escape(str(row[0].value))}{named}</th>"
-    return first + "".join(others)
+    cells = [
+        _html_cell(cell, column, is_number, spread)
+        for cell, column, is_number in zip(row, table.columns, numeric, strict=True)
+    ]
+    if numeric[0]:
+        return {"name": None, "lines": [], "cells": cells}
+    lines = [table.spread] * spread + ["paper"] * paper
+    named = lines if table.spread or paper else []
+    return {"name": str(row[0].value), "lines": named, "cells": cells[1:]}
 
 
-def _html_cell(spread: bool, cell: Cell, column: Column, is_number: bool) -> str:
-    text = _html_value(cell.value, column)
-    if cell.best:
-        text = f"<b>{text}</b>"
-    if cell.low is not None and cell.high is not None:
-        text += f"<small>{_html_range(cell.low, cell.high, column)}</small>"
-    elif cell.paper is not None and spread:
-        text += "<small>&nbsp;</small>"  # keeps the paper's figures on one line
-    if cell.paper is not None:
-        text += f"<small class=paper>{_html_value(cell.paper, column)}</small>"
-    kind = " class=n" if is_number else ""
-    number = isinstance(cell.value, int | float)
-    return f"<td{kind}{f' data-v={cell.value!r}' if number else ''}>{text}</td>"
+def _html_cell(cell: Cell, column: Column, is_number: bool, spread: bool) -> dict[str, Any]:
+    return {
+        "text": _html_value(cell.value, column),
+        "best": cell.best,
+        "is_number": is_number,
+        "sorted_by": repr(cell.value) if isinstance(cell.value, int | float) else None,
+        "range": _html_range(cell, column),
+        "gap": spread and cell.paper is not None,  # keeps the paper's figures on one line
+        "paper": None if cell.paper is None else _html_value(cell.paper, column),
+    }
 
 
-def _html_range(low: float, high: float, column: Column) -> str:
+def _html_range(cell: Cell, column: Column) -> str:
+    if cell.low is None or cell.high is None:
+        return ""
     plain = replace(column, signed=False)
-    ends = _html_value(low, plain), _html_value(high, plain)
-    return (" to " if low < 0 else "–").join(ends)
+    ends = _html_value(cell.low, plain), _html_value(cell.high, plain)
+    return (" to " if cell.low < 0 else "–").join(ends)
 
 
 def _html_value(value: Value, column: Column) -> str:
     text = shown(value, column)
-    return html.escape(text if isinstance(value, str) else text.replace("-", "−"))
-
-
-def _is_numeric(table: Table, place: int) -> bool:
-    values = [row[place].value for row in table.rows]
-    return not any(isinstance(value, str) for value in values)
-
-
-def _spans(table: Table) -> Iterator[tuple[str, int]]:
-    for name, columns in groupby(table.columns, key=lambda column: column.group):
-        yield name, len(list(columns))
+    return text if isinstance(value, str) else text.replace("-", "−")
 
 
 # -- LaTeX
 
-_SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "–": "--",
-    "−": "$-$",
-    "±": r"$\pm$",
-    "×": r"$\times$",
-    "Δ": r"$\Delta$",
-    "α": r"$\alpha$",
-    "²": r"$^2$",
-    "µ": r"$\mu$",
-    "≥": r"$\geq$",
-    "≤": r"$\leq$",
-    "…": r"\dots{}",
-    "\u2009": r"\,",
-    "\u00a0": "~",
-}
-
-
-def latex_text(text: str) -> str:
-    """Text as LaTeX shows it, whatever it holds."""
-    cleaned = re.sub(r"[\x00-\x1f\x7f]+", " ", text)
-    return "".join(_SPECIAL.get(character, character) for character in cleaned)
-
 
 def to_latex(table: Table) -> str:
     """Floating tables for the package ``booktabs``; wide ones are divided between groups."""
-    parts = _divided(table)
-    floats = [parts[i : i + _PER_FLOAT] for i in range(0, len(parts), _PER_FLOAT)]
-    label = re.sub(r"[^A-Za-z0-9.:-]", "-", table.name)
-    written = [
-        _float(
-            "\n\n\\medskip\n".join(map(_tabular, chosen)),
-            latex_text(table.caption) if number == 1 else f"Table~\\ref{{tab:{label}}}, continued.",
-            label if number == 1 else f"{label}-{number}",
-        )
-        for number, chosen in enumerate(floats, 1)
-    ]
-    return "% \\usepackage{booktabs}\n" + "\n".join(written)
-
-
-def _float(body: str, caption: str, label: str) -> str:
-    return (
-        "\\begin{table}\n\\centering\n\\scriptsize\n\\setlength{\\tabcolsep}{3pt}\n"
-        f"\\caption{{{caption}}}\n\\label{{tab:{label}}}\n{body}\n\\end{{table}}\n"
+    parts = [_latex_part(part) for part in _divided(table)]
+    return LATEX.get_template("table.tex").render(
+        caption=table.caption,
+        label=re.sub(r"[^A-Za-z0-9.:-]", "-", table.name),
+        floats=[parts[i : i + _PER_FLOAT] for i in range(0, len(parts), _PER_FLOAT)],
     )
 
 
@@ -212,65 +164,50 @@ def _chosen(table: Table, groups: Sequence[str]) -> Table:
     return replace(table, columns=columns, rows=rows)
 
 
-def _tabular(table: Table) -> str:
-    numeric = [_is_numeric(table, place) for place in range(len(table.columns))]
-    lines = [f"\\begin{{tabular}}{{{''.join('r' if n else 'l' for n in numeric)}}}", "\\toprule"]
-    if table.groups():
-        spans = list(_spans(table))
-        names = [f"\\multicolumn{{{span}}}{{c}}{{{latex_text(name)}}}" for name, span in spans]
-        lines.append(_latex_line(names))
-        place, rules = 1, []
-        for name, span in spans:
-            if name:
-                rules.append(f"\\cmidrule(lr){{{place}-{place + span - 1}}}")
-            place += span
-        lines.append("".join(rules))
-    lines.append(_latex_line(latex_text(column.title) for column in table.columns))
-    lines.append("\\midrule")
-    for row in table.rows:
-        lines += _latex_rows(table, row)
-        if any(cell.low is not None or cell.paper is not None for cell in row):
-            lines.append("\\addlinespace[2pt]")
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"])
+def _latex_part(table: Table) -> dict[str, Any]:
+    groups, place = [], 1
+    for name, span in _spans(table) if table.groups() else ():
+        groups.append({"name": name, "span": span, "first": place, "last": place + span - 1})
+        place += span
+    return {
+        "alignment": "".join("r" if is_number else "l" for is_number in _numeric(table)),
+        "groups": groups,
+        "titles": [column.title for column in table.columns],
+        "rows": [_latex_row(table, row) for row in table.rows],
+    }
 
 
-def _latex_rows(table: Table, row: Sequence[Cell]) -> Iterator[str]:
+def _latex_row(table: Table, row: Sequence[Cell]) -> dict[str, Any]:
     """The row, and below it in small type its spreads and the paper's figures, if it has any."""
-    yield _latex_line(map(_latex_cell, row, table.columns))
+    pairs = list(zip(row, table.columns, strict=True))
+    spread: list[str] = []
     if any(cell.low is not None for cell in row):
-        ends = [_latex_range(cell, column) for cell, column in zip(row, table.columns, strict=True)]
-        yield _latex_line(_small([latex_text(table.spread), *ends[1:]]))
+        spread = [table.spread, *(_latex_range(*pair) for pair in pairs[1:])]
+    paper: list[str] = []
     if any(cell.paper is not None for cell in row):
-        figures = [
-            "" if cell.paper is None else _latex_number(shown(cell.paper, column))
-            for cell, column in zip(row, table.columns, strict=True)
-        ]
-        yield _latex_line(_small(["paper", *figures[1:]]))
+        paper = ["paper", *(_latex_number(cell.paper, column) for cell, column in pairs[1:])]
+    return {"cells": [_latex_cell(*pair) for pair in pairs], "spread": spread, "paper": paper}
 
 
-def _latex_line(cells: Iterable[str]) -> str:
-    return " & ".join(cells) + r" \\"
+def _latex_cell(cell: Cell, column: Column) -> Tex:
+    if isinstance(cell.value, int | float):
+        return _latex_number(cell.value, column, bold=cell.best)
+    text = latex_text(shown(cell.value, column))
+    return Tex(f"\\textbf{{{text}}}") if cell.best else text
 
 
-def _small(texts: Iterable[str]) -> Iterator[str]:
-    return (f"{{\\tiny {text}}}" if text else "" for text in texts)
+def _latex_number(value: float | None, column: Column, *, bold: bool = False) -> Tex:
+    if value is None:
+        return Tex("")
+    text = shown(value, column).replace("\u2009", r"\,")
+    return Tex(f"$\\mathbf{{{text}}}$" if bold else f"${text}$")
 
 
-def _latex_cell(cell: Cell, column: Column) -> str:
-    text = shown(cell.value, column)
-    if not isinstance(cell.value, int | float):
-        return f"\\textbf{{{latex_text(text)}}}" if cell.best else latex_text(text)
-    return f"$\\mathbf{{{text}}}$" if cell.best else _latex_number(text)
-
-
-def _latex_number(text: str) -> str:
-    return "$" + text.replace("\u2009", r"\,") + "$"
-
-
-def _latex_range(cell: Cell, column: Column) -> str:
+def _latex_range(cell: Cell, column: Column) -> Tex:
     if cell.low is None or cell.high is None:
-        return ""
+        return Tex("")
     plain = replace(column, signed=False)
+    ends = [_latex_number(end, plain) for end in (cell.low, cell.high)]
     if cell.low < 0:
-        return " to ".join(_latex_number(shown(end, plain)) for end in (cell.low, cell.high))
-    return "--".join(shown(end, plain).replace("\u2009", r"\,") for end in (cell.low, cell.high))
+        return Tex(" to ".join(ends))
+    return Tex("--".join(end.strip("$") for end in ends))

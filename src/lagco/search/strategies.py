@@ -108,7 +108,7 @@ class Preview:
 class Ranked:
     """The candidate of the largest logit of a ranker that sees all of them at once."""
 
-    def __init__(self, logits: Logits, k: int = 16, temperature: float = 0.5) -> None:
+    def __init__(self, logits: Logits, k: int = 16, temperature: float = 1.0) -> None:
         self.k = _at_least_one(k)
         self.logits = logits
         self.temperature = temperature
@@ -155,7 +155,7 @@ def make_strategy(
     if name == "ranked" and not rest:
         if ranker is None:
             raise ValueError("decoding 'ranked' needs a ranker: this agent has learned none")
-        return Ranked(ranker, k)
+        return Ranked(ranker, k, temperature)
     close = difflib.get_close_matches(name, STRATEGIES, n=1)
     hint = f"; did you mean {close[0]!r}?" if close and close[0] != name else ""
     raise ValueError(

@@ -51,7 +51,7 @@ def read_plain(path: Path, most: int) -> bytes:
     if size > most:
         raise OSError(f"it has {size} bytes, {most} are the most that is read")
     with path.open("rb") as stream:
-        return stream.read(most)
+        return stream.read(size)  # as much room is made as is asked for
 
 
 def sha256(content: bytes) -> str:

@@ -3,7 +3,8 @@
 >>> ledger = lagco.study.generalization("study", preset="smoke")
 >>> lagco.study.generalization_table(ledger)
 
-Everything is written to a folder (:class:`Ledger`); what is there is not done again.
+Everything is written to a folder (:class:`Ledger`); what is there is not done again. A study goes
+one way: settings, plan, execution by an engine, ledger, tables.
 """
 
 from __future__ import annotations
@@ -11,14 +12,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lagco.study.driver import Progress, Status
 from lagco.study.engines import Engine, LocalEngine, RayEngine
-from lagco.study.estimating import Estimate, estimate
+from lagco.study.estimate import Estimate, Status, estimate, study_status
+from lagco.study.execute import Progress, StudyFailed, run_study
 from lagco.study.ledger import Ledger, Record
 from lagco.study.paper import paper_score, paper_tables
-from lagco.study.running import StudyFailed, run_study, study_of, study_status
-from lagco.study.tables import generalization_table, improvement_table
-from lagco.study.timing_tables import scaling, training_times
+from lagco.study.settings import settings_class
+from lagco.study.tables import generalization_table, improvement_table, scaling, training_times
 
 __all__ = [
     "Engine",
@@ -37,9 +37,11 @@ __all__ = [
     "improvement_table",
     "paper_score",
     "paper_tables",
+    "run_study",
     "scalability",
     "scaling",
     "study_status",
+    "throughput",
     "training_time",
     "training_times",
     "tune",
@@ -79,12 +81,21 @@ def tune(out: str | Path, *, preset: str = "default", **options: Any) -> Ledger:
 
 
 def training_time(out: str | Path, *, preset: str = "default", **options: Any) -> Ledger:
-    """Time training and testing of every method.
+    """Time full training runs on varied instances, as the paper does.
 
     Arguments as for :func:`generalization`; settings are those of
     :class:`lagco.study.settings.TrainingTimeSettings`.
     """
     return _run("training-time", out, preset, options)
+
+
+def throughput(out: str | Path, *, preset: str = "default", **options: Any) -> Ledger:
+    """Measure the steps per second of training and testing of every method, over a short while.
+
+    Arguments as for :func:`generalization`; settings are those of
+    :class:`lagco.study.settings.ThroughputSettings`.
+    """
+    return _run("throughput", out, preset, options)
 
 
 def embeddings(out: str | Path, *, preset: str = "default", **options: Any) -> Ledger:
@@ -96,8 +107,7 @@ def embeddings(out: str | Path, *, preset: str = "default", **options: Any) -> L
     return _run("embeddings", out, preset, options)
 
 
-def _run(name: str, out: str | Path, preset: str, options: dict[str, Any]) -> Ledger:
+def _run(study: str, out: str | Path, preset: str, options: dict[str, Any]) -> Ledger:
     names = ("engine", "workers", "address", "watch")
     how = {name: options.pop(name) for name in names if name in options}
-    settings = study_of(name).settings.of(preset, **options)
-    return run_study(name, out, settings, **how)
+    return run_study(settings_class(study).of(preset, **options), out, **how)

@@ -1,9 +1,12 @@
-"""Who works on which task: claims that processes on one or many machines respect.
+"""Claims on tasks, respected by processes on one or many machines.
 
 A claim is a file that names its owner. Claims are only made and taken over while holding one lock
 (``flock``, which a dying process releases), so two processes never get the same task. A claim is
 stale if its process is gone or, where the process is on another machine and cannot be looked at, if
 its heartbeat has stopped; then the next one takes it over.
+
+No clock is compared with another: a heartbeat is any change of the file's modification time, and
+how long there was none is counted by whoever waits for it, by its own monotonic clock.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import functools
 import os
 import socket
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,7 +48,7 @@ HEARTBEAT, STALE = 2.0, 120.0
 
 
 class ClaimLost(LagcoError):
-    """Another process has taken the task over, because this one seemed to be gone."""
+    """The task was taken over by another process, because this one seemed to be gone."""
 
 
 class Claims:
@@ -58,12 +62,20 @@ class Claims:
     def __init__(self, folder: Path, stale: float = STALE) -> None:
         self._folder = folder
         self._stale = stale
+        #: by file, the last sign of life and when it was first seen here
+        self._signs: dict[str, tuple[str, float]] = {}
 
-    def take(self, name: str) -> Claim | None:
-        """Claim a task; None if another process works on it."""
+    def take(self, name: str, over: str | None = None) -> Claim | None:
+        """Claim a task; None if another process works on it.
+
+        Args:
+            name: of the task.
+            over: what :meth:`silent` returned, perhaps in another process: a claim that has given
+                no other sign of life since is taken over.
+        """
         path = self._path(name)
-        with self._locked() as now:
-            if self._held(path, now):
+        with locked(self._folder):
+            if self._held(path) and (over is None or _sign(path) != over):
                 return None
             owner = {"owner": uuid.uuid4().hex, "host": socket.gethostname(), **_process()}
             CLAIM.write_file(path, owner)
@@ -71,55 +83,72 @@ class Claims:
 
     def remove(self, path: Path, owner: str) -> None:
         """Remove a claim if it still is that owner's."""
-        with self._locked():
+        with locked(self._folder):
             if _owner(path) == owner:
                 path.unlink(missing_ok=True)
 
     def holder(self, name: str) -> dict[str, Any] | None:
-        """Who works on a task; None if nobody does."""
+        """The process that works on a task, as its claim describes it; None if there is none."""
         path = self._path(name)
         if not path.exists():  # most are not, and looking takes no lock
             return None
-        with self._locked() as now:
-            return _read(path) if self._held(path, now) else None
+        with locked(self._folder):
+            return _read(path) if self._held(path) else None
+
+    def silent(self, name: str) -> str | None:
+        """The last sign of life of a claim from another machine that gives none any more."""
+        path = self._path(name)
+        return self._silent(path) if path.exists() else None
+
+    def age(self, name: str) -> float | None:
+        """Seconds since the last heartbeat by the clock on the wall; to be shown, not relied on."""
+        try:
+            return max(0.0, time.time() - self._path(name).stat().st_mtime)
+        except OSError:
+            return None
 
     def abandoned(self, name: str) -> bool:
-        """Whether the last one to work on a task died over it."""
+        """Whether the last process to work on a task died over it."""
         path = self._path(name)
-        with self._locked() as now:
-            return path.exists() and not self._held(path, now)
+        with locked(self._folder):
+            return path.exists() and not self._held(path)
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}.json"
 
-    def _held(self, path: Path, now: float) -> bool:
+    def _held(self, path: Path) -> bool:
         claim = _read(path)
         if claim is None:
             return False
         if claim.get("machine") == _machine():
             return _born(claim.get("pid", -1)) == claim.get("born")
-        try:
-            return now - path.stat().st_mtime < self._stale
-        except OSError:
-            return False
+        return self._silent(path) is None
 
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[float]:
-        """Hold the lock; yields the time by the file system's clock, which heartbeats follow."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+    def _silent(self, path: Path) -> str | None:
+        sign, now = _sign(path), _now()
+        seen, since = self._signs.get(path.name, (None, now))
+        if sign is None or sign != seen:
+            self._signs[path.name] = (sign or "", now)
+            return None
+        return sign if now - since >= self._stale else None
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Exclusive use of a folder among all processes that ask for it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
+    try:
         try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX)
-            except OSError as error:
-                raise LagcoError(
-                    f"{self._folder}: the file system cannot lock files ({error}); choose a folder "
-                    "on one that can"
-                ) from error
-            os.utime(handle)
-            yield os.fstat(handle).st_mtime
-        finally:
-            os.close(handle)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        except OSError as error:
+            raise LagcoError(
+                f"{folder}: the file system cannot lock files ({error}); choose a folder on one "
+                "that can"
+            ) from error
+        yield
+    finally:
+        os.close(handle)
 
 
 class Claim:
@@ -140,7 +169,7 @@ class Claim:
             raise ClaimLost(f"{self._path}: another process has taken this task over")
 
     def release(self) -> None:
-        """Give the task up."""
+        """Give up the task."""
         self._done.set()
         self._thread.join()
         self._claims.remove(self._path, self._owner)
@@ -152,6 +181,17 @@ class Claim:
                     self._lost = True
                     return
                 os.utime(self._path)
+
+
+_now = time.monotonic
+
+
+def _sign(path: Path) -> str | None:
+    """Last sign of life in a claim: its owner and the opaque time of its last heartbeat."""
+    try:
+        return f"{_owner(path)} {path.stat().st_mtime_ns}"
+    except OSError:
+        return None
 
 
 def _owner(path: Path) -> str | None:
@@ -182,7 +222,7 @@ def _machine() -> str:
 
 
 def _born(pid: int) -> str | None:
-    """When a process started, None if there is none: a process id alone may be used again."""
+    """Start of a process, None if there is none: a process id alone may be used again."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except FileNotFoundError:

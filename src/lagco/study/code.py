@@ -1,7 +1,7 @@
-"""Which code a result was computed with: a hash over the source files that it depends on.
+"""Version of the code of a task: a hash over the source files that its outcome depends on.
 
 The files are found by following imports from the modules that do the work, so that an edit of a
-page, a command or another problem does not make finished runs stale.
+page, a command, another problem or another method does not make finished runs stale.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import hashlib
 import importlib.util
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import lagco
+from lagco.agents.registry import method_of
 from lagco.core.problem import Problem
 from lagco.problems import problem_class
 
-#: what every task may call; the problem's own modules are added to it
+#: what every task may call; the modules of its problem and method are added to it
 ROOTS = (
     "lagco.agents.bench",
     "lagco.agents.training",
@@ -26,22 +28,28 @@ ROOTS = (
     "lagco.pretraining",
 )
 #: raised when the way in which records are computed changes
-PROTOCOL = 1
+PROTOCOL = 2
 
 
 @functools.cache
-def code_version(problem: str | type[Problem]) -> dict[str, str]:
-    """Version of lagco and a hash over the code that a task on `problem` runs.
+def code_version(problem: str | type[Problem], method: str | None = None) -> dict[str, Any]:
+    """Version of lagco, the method, and a hash over the code that a task runs.
 
     It is computed once per process: code that is edited later is not what this process runs.
+
+    Args:
+        problem: of the task.
+        method: of the task; None for one that involves no method.
     """
-    module = problem_class(problem).__module__
-    packages = {"lagco", module.split(".")[0]}
+    modules = [problem_class(problem).__module__]
+    if method is not None:
+        modules.append(type(method_of(method)).__module__)
+    packages = {"lagco", *(module.split(".")[0] for module in modules)}
     digest = hashlib.sha256(str(PROTOCOL).encode())
-    for name, content in _sources([*ROOTS, module], packages):
+    for name, content in _sources([*ROOTS, *modules], packages):
         digest.update(f"{name}\0{len(content)}\0".encode())
         digest.update(content)
-    return {"version": lagco.__version__, "hash": digest.hexdigest()}
+    return {"version": lagco.__version__, "method": method, "hash": digest.hexdigest()}
 
 
 def _sources(roots: Iterable[str], packages: set[str]) -> Iterator[tuple[str, bytes]]:

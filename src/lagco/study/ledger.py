@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import socket
@@ -17,7 +18,7 @@ from typing import Any
 from lagco.errors import LagcoError
 from lagco.instances import DataSet
 from lagco.store import SHA256, Kind, Schema, canonical_json
-from lagco.study.claims import Claims
+from lagco.study.claims import Claims, locked
 from lagco.study.task import Task, file_name, slot
 
 _REMEDY = "remove the file and give the command again to compute it anew"
@@ -30,19 +31,20 @@ RECORD = Kind(
     remedy=_REMEDY,
     indented=False,
     schema={
-        "required": ["kind", "name", "key", "spec", "result", "environment"],
+        "required": ["kind", "name", "key", "revision", "spec", "result", "environment"],
         "additionalProperties": False,
         "properties": {
             "kind": _TEXT,
             "name": _TEXT,
             "key": SHA256,
+            "revision": {"type": "integer", "minimum": 1},
             "spec": _OBJECT,
             "result": _OBJECT,
             "environment": _OBJECT,
         },
     },
 )
-#: what went wrong with a task the last time; all of it is circumstance
+#: failure of a task the last time
 FAILURE = Kind(
     format="lagco-failure",
     version=1,
@@ -61,7 +63,7 @@ FAILURE = Kind(
         },
     },
 )
-#: the settings with which a study was last started
+#: settings with which a study was last started
 NOTE = Kind(
     format="lagco-study",
     version=2,
@@ -80,8 +82,14 @@ NOTE = Kind(
         },
     },
 )
-#: where what a task makes is kept, by kind
-FOLDERS = {"data": "data", "encoder": "encoders", "run": "agents", "trial": "trials"}
+#: folders of what tasks make, by kind
+FOLDERS = {
+    "data": "data",
+    "encoder": "encoders",
+    "run": "agents",
+    "training": "agents",
+    "trial": "trials",
+}
 _PACKAGES = ("lagco", "torch", "stable-baselines3", "sb3-contrib", "numpy", "scipy", "numba")
 
 
@@ -93,6 +101,8 @@ class Record:
         kind: what was done.
         name: for people.
         key: SHA-256 of kind and specification.
+        revision: 1 for the first record of what was asked for, and one more for every later one
+            under other code, data or encoder; the largest counts.
         spec: everything that determined the outcome.
         result: the outcome.
         environment: versions of what it was computed with.
@@ -102,6 +112,7 @@ class Record:
     kind: str
     name: str
     key: str
+    revision: int
     spec: Mapping[str, Any]
     result: Mapping[str, Any]
     environment: Mapping[str, Any]
@@ -113,6 +124,7 @@ class Record:
             "kind": self.kind,
             "name": self.name,
             "key": self.key,
+            "revision": self.revision,
             "spec": dict(self.spec),
             "result": dict(self.result),
             "environment": dict(self.environment),
@@ -139,8 +151,7 @@ class Ledger:
 
         Args:
             kind: ``run``, ``policy``, ``latency``, …
-            superseded: also those for which there is a later one that differs in code, data or
-                encoder alone.
+            superseded: also those for which there is one of a later revision.
         """
         pattern = f"{kind or '*'}/*.json"
         found = [self._read(path) for path in sorted((self.root / "records").glob(pattern))]
@@ -148,11 +159,8 @@ class Ledger:
         if superseded:
             return found
         latest: dict[str, Record] = {}
-        for record in found:
-            place = slot(record.kind, record.spec)
-            known = latest.get(place)
-            if known is None or _finished(record) >= _finished(known):
-                latest[place] = record
+        for record in sorted(found, key=lambda record: (record.revision, record.key)):
+            latest[slot(record.kind, record.spec)] = record
         kept = {record.key for record in latest.values()}
         return [record for record in found if record.key in kept]
 
@@ -174,7 +182,7 @@ class Ledger:
         raise LagcoError(f"{self.root}: there is no record of the {kind} {key[:16]}")
 
     def folder(self, what: Task | Record) -> Path:
-        """Where what a task makes is kept."""
+        """Folder of what a task makes."""
         if what.kind not in FOLDERS:
             raise LagcoError(f"{what.kind} {what.name} makes nothing that is kept in a folder")
         return self.root / FOLDERS[what.kind] / file_name(what.name, what.key)
@@ -192,8 +200,30 @@ class Ledger:
         return found
 
     def failure(self, task: Task) -> dict[str, Any] | None:
-        """What went wrong with a task the last time."""
-        return read_failure(self._path("failures", task.kind, task.file_name))
+        """Failure of a task the last time, with error and traceback; None if there was none."""
+        return _read_failure(self._path("failures", task.kind, task.file_name))
+
+    def failures(self) -> list[dict[str, Any]]:
+        """Failures of tasks that were not done since, by kind and name."""
+        paths = sorted((self.root / "failures").glob("*/*.json"))
+        found = [content for path in paths if (content := _read_failure(path)) is not None]
+        return sorted(found, key=lambda f: (str(f.get("kind")), str(f.get("name"))))
+
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """Settings with which studies were last started here, by study."""
+        found: dict[str, dict[str, Any]] = {}
+        for path in sorted((self.root / "studies").glob("*.json")):
+            with contextlib.suppress(LagcoError):
+                found[path.stem] = self.read_settings(path.stem)
+        return found
+
+    def read_settings(self, study: str) -> dict[str, Any]:
+        """Settings with which a study was last started here."""
+        path = self.root / "studies" / f"{study}.json"
+        if not path.exists():
+            raise LagcoError(f"{self.root}: no {study} study was started here")
+        settings: dict[str, Any] = NOTE.read_file(path).content["settings"]
+        return settings
 
     def contents(self) -> dict[str, str]:
         """Key to canonical text of every record, without measurements."""
@@ -208,19 +238,39 @@ class Ledger:
 
     def write(self, task: Task, result: Mapping[str, Any], measured: Mapping[str, Any]) -> Record:
         """Add the record of a task."""
-        record = Record(
-            kind=task.kind,
-            name=task.name,
-            key=task.key,
-            spec=dict(task.spec),
-            result=dict(result),
-            environment=environment(),
-            measured={**measured, **_where()},
-        )
         path = self._path("records", task.kind, task.file_name)
-        RECORD.write_file(path, record.content(), record.measured)
+        with locked(self.root / "records"):
+            record = Record(
+                kind=task.kind,
+                name=task.name,
+                key=task.key,
+                revision=self._next_revision(task),
+                spec=dict(task.spec),
+                result=dict(result),
+                environment=environment(),
+                measured={**measured, **_where()},
+            )
+            RECORD.write_file(path, record.content(), record.measured)
         self._path("failures", task.kind, task.file_name).unlink(missing_ok=True)
         return record
+
+    def _next_revision(self, task: Task) -> int:
+        """One more than the largest revision of the other records of what a task asks for."""
+        digits = "[0-9a-f]" * len(task.file_name.rpartition("-")[2])
+        pattern = f"{task.file_name.rpartition('-')[0]}-{digits}.json"
+        wanted, last = slot(task.kind, task.spec), 0
+        for path in (self.root / "records" / task.kind).glob(pattern):
+            with contextlib.suppress(LagcoError):  # a damaged one is named when records are read
+                other = self._read(path)
+                if other.key != task.key and slot(other.kind, other.spec) == wanted:
+                    last = max(last, other.revision)
+        return last + 1
+
+    def write_settings(self, study: str, settings: Mapping[str, Any]) -> None:
+        """Note the settings with which a study is started."""
+        path = self.root / "studies" / f"{study}.json"
+        content = {"study": study, "settings": dict(settings)}
+        NOTE.write_file(path, content, {"lagco": _version("lagco")})
 
     def write_failure(self, task: Task, error: BaseException | str) -> None:
         """Note that a task failed."""
@@ -245,8 +295,8 @@ class Ledger:
         return Record(**file.content, measured=file.measured)
 
 
-def read_failure(path: Path) -> dict[str, Any] | None:
-    """What the file of a failure says; None without one that can be read."""
+def _read_failure(path: Path) -> dict[str, Any] | None:
+    """Failure that a file describes; None without one that can be read."""
     try:
         file = FAILURE.read_file(path)
     except LagcoError:
@@ -280,10 +330,6 @@ def _cpu() -> str:
 def _where() -> dict[str, Any]:
     finished = datetime.now(UTC).isoformat(timespec="milliseconds")
     return {"host": socket.gethostname(), "cpu": _cpu(), "pid": os.getpid(), "finished": finished}
-
-
-def _finished(record: Record) -> str:
-    return str(record.measured.get("finished", ""))
 
 
 def rounded(values: Iterable[float | None], digits: int = 6) -> list[float | None]:

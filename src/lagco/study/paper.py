@@ -7,6 +7,16 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+#: environment steps of a training run, and training instances of a `varied` one
+PAPER_STEPS, PAPER_TRAINING = 100_000, 20
+#: method by which the parameters of each search space were judged
+PAPER_JUDGES = {
+    "discrete": "p-discrete-m",
+    "projection": "projection",
+    "iterative": "iterative",
+    "gae": "projection",
+}
+
 
 @cache
 def paper_tables() -> dict[str, Any]:
@@ -24,7 +34,7 @@ def paper_tables() -> dict[str, Any]:
 
 
 def paper_score(problem: str, method: str, strategy: str) -> dict[str, Any] | None:
-    """What the paper reports for a cell of its generalisation table; None if it is not there.
+    """Figures of the paper for a cell of its generalisation table; None if it has none.
 
     ``iqm`` is the figure of the main table, where the extended one differs by rounding.
     """
@@ -34,3 +44,13 @@ def paper_score(problem: str, method: str, strategy: str) -> dict[str, Any] | No
         return None
     details = tables["extended"][problem][method][strategy]
     return {**details, "iqm": main[strategy], "delta": main["delta"]}
+
+
+def paper_parameter(space: str, parameter: str) -> str:
+    """Field of ours, as ``SECTION.FIELD``, that a parameter of one of the paper's spaces sets."""
+    if space == "gae":
+        trained = parameter in ("learning_rate", "batch_size")
+        return f"{'pretraining' if trained else 'shape'}.{parameter}"
+    if parameter == "n_steps":  # the length of a return, or of a rollout
+        return "agent.n_step" if space == "iterative" else "agent.rollout"
+    return f"agent.{parameter}"

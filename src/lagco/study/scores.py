@@ -1,26 +1,22 @@
-"""What a record says about an evaluation: figures over seen and unseen instances."""
+"""Scores of runs: selection among episodes, samples over instances, and their statistics."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from lagco.results.evaluation import Evaluation
-from lagco.results.measures import MEASURES
-from lagco.results.statistics import interquartile_mean
-from lagco.study.ledger import significant
-
-SELECTIONS = ("best", "first", "all")
-
-
-def selected(values: Sequence[float | None], selection: str, measure: str) -> list[float]:
-    """Values of one instance: of the ``first`` episode, the ``best`` one, or ``all`` of them."""
-    if selection == "first":
-        values = values[:1]
-    known = [value for value in values if value is not None]
-    if selection == "best" and known:
-        return [min(known) if measure == "gap" else max(known)]
-    return known
+from lagco.results.measures import MEASURES, SELECTIONS, maximised, selected
+from lagco.results.statistics import (
+    bootstrap_interval,
+    interquartile_mean,
+    mean,
+    train_test_gap,
+)
+from lagco.study.ledger import Record, significant
 
 
 def summary(evaluation: Evaluation) -> dict[str, Any]:
@@ -30,9 +26,9 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         results = [result for result in evaluation.results if result.seen == seen]
         found[part] = {}
         for measure in MEASURES:
-            values = [[getattr(e, measure) for e in result.episodes] for result in results]
+            rows = [[getattr(e, measure) for e in result.episodes] for result in results]
             found[part][measure] = {
-                selection: _middle([v for row in values for v in selected(row, selection, measure)])
+                selection: significant(middle(_selected(rows, measure, selection))[0])
                 for selection in SELECTIONS
             }
     for measure in MEASURES:
@@ -42,5 +38,87 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
     return found
 
 
-def _middle(values: Sequence[float]) -> float | None:
-    return significant(interquartile_mean(values)) if values else None
+def values_of(
+    records: Iterable[Record], measure: str, selection: str = "best", *, seen: bool = False
+) -> list[float]:
+    """Values of a measure over the unseen (or seen) instances of runs, all together."""
+    instances = (instance for record in records for instance in record.result["instances"])
+    rows = (instance[measure] for instance in instances if instance["seen"] == seen)
+    return _selected(rows, measure, selection)
+
+
+def _selected(rows: Iterable[Sequence[float | None]], measure: str, selection: str) -> list[float]:
+    """Values of a measure from the episodes of instances, all together."""
+    maximise = maximised(measure)
+    return [value for row in rows for value in selected(row, selection, maximise=maximise)]
+
+
+def middle(values: Sequence[float]) -> tuple[float, float, float] | tuple[None, None, None]:
+    """Interquartile mean, 16th and 84th percentile; None each without values."""
+    if not values:
+        return None, None, None
+    p16, p84 = np.percentile(values, [16, 84])
+    return interquartile_mean(values), float(p16), float(p84)
+
+
+def transfer(records: Sequence[Record], measure: str) -> float | None:
+    """Train-test gap: interquartile mean over unseen minus that over seen instances.
+
+    Of the best episodes; None where either is missing.
+    """
+    unseen, seen = (values_of(records, measure, seen=which) for which in (False, True))
+    return train_test_gap(unseen, seen)
+
+
+def instance_scores(records: Iterable[Record]) -> dict[int, float]:
+    """Mean over runs of the best episode's score on every instance that was unseen to them."""
+    found: dict[int, list[float]] = {}
+    for record in records:
+        for instance in record.result["instances"]:
+            if not instance["seen"]:
+                values = selected(instance["score"], "best", maximise=True)
+                found.setdefault(int(instance["index"]), []).extend(values)
+    return {index: mean(values) for index, values in sorted(found.items()) if values}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Scores of one method minus those of another on the same instances.
+
+    Attributes:
+        instances: number of instances that both were tested on.
+        difference: mean of the differences.
+        low: lower end of its 95 % bootstrap interval.
+        high: upper end.
+        p: p value of the Wilcoxon signed-rank test.
+    """
+
+    instances: int
+    difference: float
+    low: float
+    high: float
+    p: float
+
+
+def compare(first: Mapping[int, float], second: Mapping[int, float]) -> Comparison | None:
+    """Paired comparison of scores by instance; None below three instances in common."""
+    from scipy import stats  # slow to import
+
+    shared = sorted(first.keys() & second.keys())
+    if len(shared) < 3:
+        return None
+    differences = np.array([first[index] - second[index] for index in shared])
+    p = 1.0 if not differences.any() else float(stats.wilcoxon(differences).pvalue)
+    low, high = bootstrap_interval(differences, mean)
+    return Comparison(len(shared), mean(differences), low, high, p)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down correction of p values for their number."""
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    corrected = [1.0] * len(p_values)
+    largest = 0.0
+    for rank, place in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        corrected[place] = largest
+    return corrected

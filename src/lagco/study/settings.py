@@ -1,26 +1,27 @@
-"""What the studies can be told, and the presets."""
+"""Settings of the studies, and their presets."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from importlib.resources import files
 from typing import Any, ClassVar, Self
 
 from lagco.agents.config import PRESETS as TRAINING_PRESETS
-from lagco.agents.config import STRATEGIES
-from lagco.agents.registry import METHODS, method_names, method_of
+from lagco.agents.config import STRATEGIES, TrainConfig
+from lagco.agents.registry import method_names, method_of
 from lagco.core.problem import FEATURE_SETS
 from lagco.errors import UsageError, suggest
 from lagco.policies import POLICIES
 from lagco.problems import problem_class
 from lagco.registration import ENTRIES
 from lagco.results.measures import MEASURES
-from lagco.study.presets import PRESETS
 
-#: of the five runs of a strategy, as in the paper
+#: seeds of the five runs of a strategy, as in the paper
 TRAINING_SEEDS = (42, 100, 123, 200, 300)
-#: methods that look for an action among all
-SELECTING = ("projection", "soft-projection", "iterative")
+#: `projection` with a flat FAISS index over the listed actions instead of the search
 FAISS = "faiss-flat"
 BASELINES = (*POLICIES, "solver")
 #: the largest main dimension of the paper's ranges
@@ -34,27 +35,49 @@ PAPER_LARGEST = {
     "cyber-path": 20,
 }
 
+# -- methods: what studies ask about them
+
+
+def known_methods() -> tuple[str, ...]:
+    """Names of all methods, in order: as in the paper's tables, ours, those of other packages."""
+    return method_names()
+
 
 def sees_latent(method: str) -> bool:
     """Whether a method sees problems through an encoder."""
     return method_of(method).latent
 
 
+def selects(method: str) -> bool:
+    """Whether a method looks for an action among those of the state, however many these are."""
+    return method_of(method).latent and not method_of(method).padded
+
+
+def config_class(method: str) -> type[TrainConfig]:
+    """Dataclass of the training configuration of a method."""
+    return method_of(method).config
+
+
+# -- settings
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What all studies have in common.
+    """Settings that all studies share.
 
     Attributes:
-        problems: names, or ``module:Class``.
-        methods: among the seven.
-        features: feature sets.
+        problems: names, or module:Class.
+        methods: names of methods.
+        features: feature sets: full, paper.
     """
 
-    #: of the study, as its command is called
+    #: name of the study, as its command is called
     study: ClassVar[str]
+    #: processes by default; None is one per core, studies that measure time use one
+    workers: ClassVar[int | None] = None
 
     problems: tuple[str, ...] = tuple(ENTRIES)
-    methods: tuple[str, ...] = tuple(METHODS)
+    methods: tuple[str, ...] = field(default_factory=known_methods)
     features: tuple[str, ...] = ("full",)
 
     def __post_init__(self) -> None:
@@ -66,62 +89,89 @@ class Settings:
                 raise UsageError(f"{entry.name}=(): name at least one")
         for problem in self.problems:
             problem_class(problem)
-        _among("method", self.methods, self._known_methods())
+        _among("method", self.methods, self._methods())
         _among("feature set", self.features, FEATURE_SETS)
 
-    def _known_methods(self) -> tuple[str, ...]:
-        return method_names()
+    def _methods(self) -> tuple[str, ...]:
+        """Names that `methods` may hold."""
+        return known_methods()
 
     @classmethod
     def of(cls, preset: str = "default", **given: Any) -> Self:
         """The settings of a preset, changed by what is given; None counts as not given."""
-        known_presets = PRESETS[cls.study]
-        if preset not in known_presets:
-            raise UsageError(suggest("preset", preset, known_presets))
+        presets = _presets()[cls.study]
+        if preset not in presets:
+            raise UsageError(suggest("preset", preset, presets))
         known = [entry.name for entry in fields(cls)]
-        values = dict(known_presets[preset])
-        for name, value in given.items():
+        for name in given:
             if name not in known:
                 raise UsageError(suggest(f"setting of {cls.study}", name, known))
-            if value is not None:
-                values[name] = value
-        return replace(cls(), **values)
+        chosen = {name: value for name, value in given.items() if value is not None}
+        return replace(cls(), **(presets[preset] | chosen))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         found = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         return {
-            name: list(value) if isinstance(value, tuple) else _plain(value)
-            for name, value in found.items()
+            name: list(v) if isinstance(v, tuple) else dict(v) if isinstance(v, Mapping) else v
+            for name, v in found.items()
         }
 
+    def _at_least_one(self, *names: str) -> None:
+        for name in names:
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name}={getattr(self, name)}: at least 1")
 
-def _plain(value: Any) -> Any:
-    return dict(value) if isinstance(value, Mapping) else value
 
-
-def _among(what: str, values: tuple[str, ...], known: Any) -> None:
+def _among(what: str, values: Iterable[str], known: Iterable[str]) -> None:
+    known = list(known)
     for value in values:
         if value not in known:
             raise UsageError(suggest(what, value, known))
 
 
+@cache
+def _presets() -> dict[str, dict[str, dict[str, Any]]]:
+    """Values by study and preset."""
+    return tomllib.loads(files("lagco.study").joinpath("presets.toml").read_text("utf-8"))
+
+
 @dataclass(frozen=True, kw_only=True)
-class GeneralizationSettings(Settings):
-    """The generalisation study; the defaults are the paper's protocol with our training defaults.
+class TrainingSettings(Settings):
+    """Settings of the studies that train agents.
 
     Attributes:
-        strategies: which instances runs train on.
-        seeds: one run of every strategy each; run number i trains on instances of its own.
-        steps: environment steps of a run; several budgets are several runs.
-        instances: of every problem.
-        sizes: of the instances, as in ``lagco generate``; the paper's ranges by default.
-        sweeps: of the references; the paper's number by default.
-        episodes: per test instance.
-        training: ``default`` or ``paper``: the preset of the training configuration.
+        instances: number of instances of every problem.
+        sizes: sizes of the instances, as in lagco generate; the paper's ranges by default.
+        sweeps: sweeps of the references; the paper's number by default.
+        training: preset of the training configuration: default or paper.
         config: further fields of the training configuration.
         pretraining: fields of the encoder's pre-training configuration.
-        policies: plain policies to compare with.
+    """
+
+    instances: int = 101
+    sizes: str | None = None
+    sweeps: int | None = None
+    training: str = "default"
+    config: Mapping[str, Any] = field(default_factory=dict)
+    pretraining: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _among("training preset", (self.training,), TRAINING_PRESETS)
+        self._at_least_one("instances")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GeneralizationSettings(TrainingSettings):
+    """Train on few instances, test on all others: every problem, method, strategy and seed.
+
+    Attributes:
+        strategies: strategies that choose the training instances: small, medium, large, varied.
+        seeds: training seeds; run number i of a strategy trains on instances of its own.
+        steps: environment steps of a run; several budgets are several runs.
+        episodes: episodes per test instance.
+        policies: plain policies to compare with: random, greedy, solver.
     """
 
     study = "generalization"
@@ -129,60 +179,44 @@ class GeneralizationSettings(Settings):
     strategies: tuple[str, ...] = STRATEGIES
     seeds: tuple[int, ...] = TRAINING_SEEDS
     steps: tuple[int, ...] = (100_000,)
-    instances: int = 101
-    sizes: str | None = None
-    sweeps: int | None = None
     episodes: int = 5
-    training: str = "default"
-    config: Mapping[str, Any] = field(default_factory=dict)
-    pretraining: Mapping[str, Any] = field(default_factory=dict)
     policies: tuple[str, ...] = BASELINES
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _among("strategy", self.strategies, STRATEGIES)
-        _among("training preset", (self.training,), TRAINING_PRESETS)
         _among("policy", self.policies, BASELINES)
-        for name in ("instances", "episodes"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name}={getattr(self, name)}: at least 1")
-
-    @property
-    def runs(self) -> list[tuple[int, int]]:
-        """Number and seed of the runs of a strategy.
-
-        Some of the paper's seeds keep their numbers, so that a subset of a study is a part of it.
-        """
-        if set(self.seeds) <= set(TRAINING_SEEDS):
-            return [(TRAINING_SEEDS.index(seed), seed) for seed in self.seeds]
-        return list(enumerate(self.seeds))
+        self._at_least_one("episodes")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScalabilitySettings(Settings):
-    """How decision times grow with size.
+    """Time whole decisions and their parts over growing sizes, and fit power laws.
 
     Attributes:
-        methods: those that select among actions, and ``faiss-flat``: `projection` with a flat FAISS
-            index over the listed actions instead of the search.
-        sizes: what ``lagco bench latency`` calls sizes; by default from a fifth of the paper's
-            largest to ten times that.
-        decisions: to time per size.
-        seconds: spent on a size at most, three decisions at least.
-        seed: of states and networks.
+        methods: methods that look for an action among all, and faiss-flat: projection with a flat
+            FAISS index over the listed actions instead of the search.
+        sizes: sizes for all problems; by default the factors times the paper's largest.
+        factors: sizes as multiples of the paper's largest.
+        decisions: decisions to time per size.
+        seconds: seconds spent on a size at most, three decisions at least.
+        seed: seed of states and networks.
     """
 
     study = "scalability"
+    workers = 1
 
-    methods: tuple[str, ...] = (*SELECTING, FAISS)
+    methods: tuple[str, ...] = field(
+        default_factory=lambda: (*filter(selects, known_methods()), FAISS)
+    )
     sizes: tuple[int, ...] | None = None
     factors: tuple[float, ...] = (0.2, 0.4, 0.7, 1.0, 2.0, 4.0, 7.0, 10.0)
     decisions: int = 200
     seconds: float = 30.0
     seed: int = 0
 
-    def _known_methods(self) -> tuple[str, ...]:
-        return (*SELECTING, FAISS)
+    def _methods(self) -> tuple[str, ...]:
+        return (*filter(selects, known_methods()), FAISS)
 
     def sizes_of(self, problem: str) -> list[int]:
         """Sizes to measure a problem at."""
@@ -193,48 +227,53 @@ class ScalabilitySettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingTimeSettings(Settings):
-    """How fast every method trains and tests.
+class TrainingTimeSettings(TrainingSettings):
+    """Time full training runs on varied instances, one after the other, as in the paper.
 
     Attributes:
-        steps: environment steps to time, after a first rollout.
-        instances: to train and test on.
-        sizes: of the instances; the paper's ranges by default.
-        sweeps: of the references; the paper's number by default.
-        training: ``default`` or ``paper``: the preset of the training configuration.
-        pretraining: fields of the encoder's pre-training configuration.
-        cartpole: whether to time SB3's PPO on CartPole beside every method.
-        seed: of networks.
+        seeds: training seeds, one run each, on a fifth of the instances of its own.
+        steps: environment steps of a run.
     """
 
     study = "training-time"
+    workers = 1
 
-    steps: int = 8192
+    problems: tuple[str, ...] = ("traffic",)
+    seeds: tuple[int, ...] = TRAINING_SEEDS
+    steps: int = 100_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThroughputSettings(TrainingSettings):
+    """Measure how many steps per second every method trains and tests, CartPole beside it.
+
+    Attributes:
+        steps: environment steps to time, after a first rollout.
+        cartpole: whether to time SB3's PPO on CartPole beside every method.
+        seed: seed of networks.
+    """
+
+    study = "throughput"
+    workers = 1
+
     instances: int = 8
-    sizes: str | None = None
-    sweeps: int | None = None
-    training: str = "default"
-    pretraining: Mapping[str, Any] = field(default_factory=dict)
+    steps: int = 8192
     cartpole: bool = True
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        _among("training preset", (self.training,), TRAINING_PRESETS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingsSettings(Settings):
-    """What the action spaces look like.
+    """Measure (cmp@k) and project action spaces; compare encoders with random ones.
 
     Attributes:
-        size: of the instances.
-        instances: to measure cmp@k on, and to pre-train the encoder on.
+        size: size of the instances.
+        instances: instances to measure cmp@k on, and as many to pre-train the encoder on.
         shown: instances to draw.
         drawn_states: states of random episodes to draw, per instance shown.
         pretraining: fields of the encoder's pre-training configuration.
         states: states to reconstruct from.
-        seed: of encoder and states.
+        seed: seed of encoder and states.
     """
 
     study = "embeddings"
@@ -249,22 +288,19 @@ class EmbeddingsSettings(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuneSettings(Settings):
-    """Search for hyper-parameters; every space is searched by itself.
+class TuneSettings(TrainingSettings):
+    """Search for hyper-parameters (TPE), judged on validation instances apart from the test.
+
+    A fifth of the instances is trained on, another one validates, the others test the best.
 
     Attributes:
-        spaces: ``discrete``, ``projection``, ``iterative``, ``gae``, or TOML files.
-        trials: per space.
+        spaces: search spaces: discrete, projection, iterative, gae, or TOML files.
+        trials: trials per space.
         batch: trials that are chosen together, so that they can run side by side.
         steps: environment steps of a trial.
-        instances: a fifth is trained on, another one validates, the others test the best.
-        sizes: of the instances; the paper's ranges by default.
-        sweeps: of the references; the paper's number by default.
-        episodes: per validation instance.
-        config: further fields of the training configuration.
-        pretraining: fields of the encoder's pre-training configuration.
-        measure: what is made large: a measure of ``lagco evaluate`` over the validation instances.
-        seed: of the search and of every trial.
+        episodes: episodes per validation instance.
+        measure: what is made large: a measure of lagco evaluate over the validation instances.
+        seed: seed of the search and of every trial.
     """
 
     study = "tune"
@@ -274,20 +310,31 @@ class TuneSettings(Settings):
     trials: int = 25
     batch: int = 5
     steps: int = 20_000
-    instances: int = 101
-    sizes: str | None = None
-    sweeps: int | None = None
     episodes: int = 5
-    config: Mapping[str, Any] = field(default_factory=dict)
-    pretraining: Mapping[str, Any] = field(default_factory=dict)
     measure: str = "score"
     seed: int = 42
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("trials", "batch"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name}={getattr(self, name)}: at least 1")
-        if self.measure not in MEASURES or self.measure == "gap":
-            known = [measure for measure in MEASURES if measure != "gap"]
-            raise UsageError(suggest("measure", self.measure, known))
+        self._at_least_one("trials", "batch", "episodes")
+        _among("measure", (self.measure,), (m for m in MEASURES if m != "gap"))
+
+
+SETTINGS: dict[str, type[Settings]] = {
+    cls.study: cls
+    for cls in (
+        GeneralizationSettings,
+        ScalabilitySettings,
+        TuneSettings,
+        TrainingTimeSettings,
+        ThroughputSettings,
+        EmbeddingsSettings,
+    )
+}
+
+
+def settings_class(study: str) -> type[Settings]:
+    """Class of the settings of a study."""
+    if study not in SETTINGS:
+        raise UsageError(suggest("study", study, SETTINGS))
+    return SETTINGS[study]

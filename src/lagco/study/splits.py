@@ -1,4 +1,4 @@
-"""Which instances a run trains on: the paper's four strategies."""
+"""Training instances of a run: the paper's four strategies and five folds."""
 
 from __future__ import annotations
 
@@ -8,9 +8,20 @@ import numpy as np
 
 from lagco.agents.config import STRATEGIES
 from lagco.errors import UsageError, suggest
+from lagco.study.settings import TRAINING_SEEDS
 
 #: runs per strategy, and shares of the data in `varied`
 FOLDS = 5
+
+
+def numbered(seeds: Sequence[int]) -> list[tuple[int, int]]:
+    """Number and seed of the runs of a strategy.
+
+    Some of the paper's seeds keep their numbers, so that a subset of a study is a part of it.
+    """
+    if set(seeds) <= set(TRAINING_SEEDS):
+        return [(TRAINING_SEEDS.index(seed), seed) for seed in seeds]
+    return list(enumerate(seeds))
 
 
 def training_indices(sizes: Sequence[int], strategy: str, fold: int, seed: int = 42) -> list[int]:

@@ -1,27 +1,27 @@
-"""Tables of the generalisation study, the paper's figures beside ours."""
+"""Tables of the studies, the paper's figures beside ours."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeAlias
 
 from lagco.agents.config import STRATEGIES
-from lagco.agents.registry import method_names
-from lagco.results.statistics import interquartile_mean, probability_of_improvement, summarise
+from lagco.results.statistics import power_law, probability_of_improvement, summarise
 from lagco.study.ledger import Ledger, Record
-from lagco.study.paper import paper_score
-from lagco.study.scores import selected
-from lagco.study.task import deviations
+from lagco.study.paper import PAPER_STEPS, PAPER_TRAINING, paper_score, paper_tables
+from lagco.study.scores import transfer, values_of
+from lagco.study.settings import known_methods
 
 _RESAMPLES = 1000
-
-
-_NAMED = ("method", "strategy", "seed", "preset", "features", "steps")
+#: parts of a decision before an action is selected
+_BEFORE = ("encode", "observe")
+#: setting, problem, method and strategy
+Place: TypeAlias = tuple[str, str, str, str]
 
 
 def setting_of(record: Record) -> str:
-    """What a run was made with; runs of different settings never share a row."""
+    """Name of what a run was made with; runs of different settings never share a row."""
     config = record.spec["config"]
     parts = [
         str(config["preset"]),
@@ -29,8 +29,8 @@ def setting_of(record: Record) -> str:
         f"{config['steps']} steps",
         f"{record.spec['instances']} instances",
     ]
-    unusual = {name: v for name, v in deviations(config).items() if name not in _NAMED}
-    return ", ".join([*parts, *(f"{name} {value}" for name, value in sorted(unusual.items()))])
+    overrides = sorted(record.spec["overrides"].items())
+    return ", ".join([*parts, *(f"{name} {value}" for name, value in overrides)])
 
 
 def generalization_table(
@@ -52,15 +52,9 @@ def generalization_table(
         measures: among ``score``, ``score_best``, ``solver_score``, ``solver_score_best``, ``gap``.
         selections: of a test instance's episodes: ``best``, ``first`` or ``all``.
     """
-    groups: dict[tuple[str, str, str, str], list[Record]] = {}
-    for record in ledger.records("run"):
-        config = record.spec["config"]
-        problem, method, strategy = record.spec["problem"], config["method"], config["strategy"]
-        groups.setdefault((setting_of(record), problem, method, strategy), []).append(record)
     rows = []
-    for place in sorted(groups, key=_order):
+    for place, records in _grouped(ledger.records("run")).items():
         setting, problem, method, strategy = place
-        records = groups[place]
         row: dict[str, Any] = {
             "setting": setting,
             "problem": problem,
@@ -70,7 +64,7 @@ def generalization_table(
             "seeds": sorted(record.spec["seed"] for record in records),
         }
         row |= _statistics(records, measures, selections)
-        row["delta"] = {measure: _delta(records, measure) for measure in measures}
+        row["delta"] = {measure: transfer(records, measure) for measure in measures}
         row["paper"] = _comparison(row, problem, method, strategy)
         rows.append(row)
     for record in ledger.records("policy"):
@@ -87,24 +81,21 @@ def generalization_table(
     return rows
 
 
-def _order(place: tuple[str, str, str, str]) -> tuple[Any, ...]:
+def _grouped(records: Sequence[Record]) -> dict[Place, list[Record]]:
+    """Records of trained agents by setting, problem, method and strategy, in order."""
+    groups: dict[Place, list[Record]] = {}
+    for record in records:
+        config = record.spec["config"]
+        agent = str(record.spec["problem"]), str(config["method"]), str(config["strategy"])
+        groups.setdefault((setting_of(record), *agent), []).append(record)
+    return {place: groups[place] for place in sorted(groups, key=_order)}
+
+
+def _order(place: Place) -> tuple[Any, ...]:
     setting, problem, method, strategy = place
-    return setting, problem, method_names().index(method), STRATEGIES.index(strategy)
-
-
-def unseen_values(records: Iterable[Record], measure: str, selection: str) -> list[float]:
-    """Values over the unseen instances of runs, all together."""
-    return _values(records, measure, selection, seen=False)
-
-
-def _values(records: Iterable[Record], measure: str, selection: str, seen: bool) -> list[float]:
-    return [
-        value
-        for record in records
-        for instance in record.result["instances"]
-        if instance["seen"] == seen
-        for value in selected(instance[measure], selection, measure)
-    ]
+    known = known_methods()
+    rank = known.index(method) if method in known else len(known)
+    return setting, problem, rank, method, STRATEGIES.index(strategy)
 
 
 def _statistics(
@@ -119,16 +110,10 @@ def _statistics(
     }
     for measure in measures:
         for selection in selections:
-            values = unseen_values(records, measure, selection)
+            values = values_of(records, measure, selection)
             summary = summarise(values, resamples=_RESAMPLES)
             found[f"{measure}/{selection}"] = None if summary is None else asdict(summary)
     return found
-
-
-def _delta(records: Sequence[Record], measure: str) -> float | None:
-    unseen = _values(records, measure, "best", seen=False)
-    seen = _values(records, measure, "best", seen=True)
-    return interquartile_mean(unseen) - interquartile_mean(seen) if unseen and seen else None
 
 
 def _comparison(
@@ -158,7 +143,7 @@ def improvement_table(ledger: Ledger, measure: str = "score") -> list[dict[str, 
         groups.setdefault(place, {}).setdefault(method, []).append(record)
     rows = []
     for (setting, problem), methods in sorted(groups.items()):
-        values = {m: unseen_values(records, measure, "best") for m, records in methods.items()}
+        values = {m: values_of(records, measure) for m, records in methods.items()}
         for first in methods:
             for second in methods:
                 if first != second and values[first] and values[second]:
@@ -175,3 +160,103 @@ def improvement_table(ledger: Ledger, measure: str = "score") -> list[dict[str, 
                         }
                     )
     return rows
+
+
+def scaling(ledger: Ledger) -> list[dict[str, Any]]:
+    """Power laws of decision times over sizes, one row per problem, method, features and part.
+
+    ``decision`` is all of it; ``selection`` is everything but encoding and observing, for every
+    method: reading the actions of the state, the policy, and the choice of an action. That is what
+    the paper's exponents are about.
+    """
+    groups: dict[tuple[str, str, str], list[Record]] = {}
+    for record in ledger.records("latency"):
+        if record.result["refused"] is None:
+            place = tuple(str(record.spec[name]) for name in ("problem", "method", "features"))
+            groups.setdefault((place[0], place[1], place[2]), []).append(record)
+    paper = paper_tables()["scaling"]
+    rows = []
+    for (problem, method, features), records in groups.items():
+        records.sort(key=lambda record: int(record.spec["size"]))
+        sizes = [float(record.spec["size"]) for record in records]
+        if len(set(sizes)) < 3:
+            continue
+        for part, times in _series(records).items():
+            fit = power_law(sizes, times)
+            known = paper.get(problem, {}).get(method) if part == "selection" else None
+            rows.append(
+                {
+                    "problem": problem,
+                    "method": method,
+                    "features": features,
+                    "part": part,
+                    "alpha": fit.alpha,
+                    "low": fit.low,
+                    "high": fit.high,
+                    "r2": fit.r2,
+                    "factor": fit.factor,
+                    "points": fit.points,
+                    "largest": int(sizes[-1]),
+                    "paper_alpha": known["alpha"] if known else None,
+                    "paper_r2": known["r2"] if known else None,
+                }
+            )
+    return rows
+
+
+def _series(records: Sequence[Record]) -> dict[str, list[float]]:
+    """Medians in microseconds over the sizes, per part."""
+    series: dict[str, list[float]] = {"decision": [], "selection": []}
+    for record in records:
+        parts = {name: p["median"] for name, p in record.measured["parts_us"].items()}
+        series["decision"].append(record.measured["decision_us"]["median"])
+        series["selection"].append(sum(us for name, us in parts.items() if name not in _BEFORE))
+        for name, value in parts.items():
+            series.setdefault(name, []).append(value)
+    return series
+
+
+def training_times(ledger: Ledger, kind: str = "training") -> list[dict[str, Any]]:
+    """Seconds of training runs, per problem, method, strategy, features and steps.
+
+    ``seconds`` are those of the runs in their order, ``encoder_s`` those of pre-training their
+    encoders (empty for a method without), ``paper`` those of the paper's five runs, where ours
+    follow its protocol (`traffic`, ``varied``, 20 instances, 100000 steps) and were timed one at a
+    time; its machine was another one.
+
+    Args:
+        ledger: of the study.
+        kind: ``training``: runs that were timed one at a time (``lagco study training-time``);
+            ``run``: those of a generalisation study, which may have slowed each other down.
+    """
+    encoders = {r.key: float(r.measured["seconds"]) for r in ledger.records("encoder")}
+    rows = []
+    for place, group in _grouped(ledger.records(kind)).items():
+        records = sorted(group, key=lambda record: int(record.spec["fold"]))
+        config = records[0].spec["config"]
+        keys = [record.spec["encoder"] for record in records]
+        rows.append(
+            {
+                "setting": place[0],
+                "problem": place[1],
+                "method": place[2],
+                "strategy": place[3],
+                "features": config["features"],
+                "steps": int(config["steps"]),
+                "instances": len(records[0].spec["train"]),
+                "seconds": [float(record.measured["train_s"]) for record in records],
+                "encoder_s": [encoders[key] for key in keys if key in encoders],
+                "paper": _paper_times(records[0]) if kind == "training" else None,
+            }
+        )
+    return rows
+
+
+def _paper_times(record: Record) -> list[float] | None:
+    """Seconds of the paper's runs; None if a run did not follow its protocol."""
+    paper, spec, config = paper_tables()["training_time"], record.spec, record.spec["config"]
+    ours = (spec["problem"], config["strategy"], len(spec["train"]), config["steps"])
+    if ours != (paper["problem"], paper["strategy"], PAPER_TRAINING, PAPER_STEPS):
+        return None
+    seconds: list[float] | None = paper["seconds"].get(config["method"])
+    return seconds

@@ -2,16 +2,20 @@
 
     python -m lagco.agents.shipped.make --work runs/shipped [--problems tsp,ospf] [--steps N]
 
-Data sets, encoders and training runs stay in the work folder, so that the command can be stopped
-and given again; what decides is copied into the package.
+Training runs stay in the work folder, so that the command can be stopped and given again; what
+decides is copied into the package. Every agent imitates a teacher (`taught-projection`).
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,20 +23,25 @@ from lagco.agents.bundle import DESCRIPTION, SPACE, WEIGHTS
 from lagco.agents.shipped import FOLDER
 from lagco.agents.training import train
 from lagco.core.problem import Problem
-from lagco.generation import generate
-from lagco.instances import Instance
+from lagco.instances import Instance, References
+from lagco.problems import problem_class
 from lagco.problems.tsp.env import TSP
 from lagco.registration import ENTRIES
 
 
 class Maps(TSP):
-    """Cities as on real maps: in every other instance they gather around a few centres."""
+    """Cities as on real maps: in every fourth instance they gather around a few centres.
+
+    Two of five instances have 100 cities, the others 10 to 100.
+    """
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
         """An instance of `tsp`, the cities of which may be pulled together."""
+        if size is None:
+            size = 100 if rng.random() < 0.4 else int(rng.integers(10, 101))
         instance = super().draw(rng, size)
-        if rng.random() < 0.5:
+        if rng.random() < 0.75:
             return instance
         cities = instance.array("coordinates")
         centres = cities[rng.integers(len(cities), size=rng.integers(2, 9))]
@@ -44,51 +53,70 @@ class Maps(TSP):
 
 @dataclass(frozen=True)
 class Recipe:
-    """How the agent of one problem is trained.
+    """Training of the agent of one problem.
 
     Attributes:
-        instances: number of training instances, of the paper's ranges.
-        steps: environment steps.
-        source: the class that draws instances, if not the problem's own.
+        instances: number of training instances.
+        source: the class that draws them, if not the problem's own.
+        effort: of the solver whose solutions are taught; 0 where they are not.
+        sweeps: that scale the objective, where a problem needs them; 0 for none.
+        settings: of `taught-projection`.
     """
 
     instances: int = 100
-    steps: int = 100_000
     source: type[Problem] | None = None
+    effort: float = 0.0
+    sweeps: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-RECIPES = {"tsp": Recipe(instances=500, steps=300_000, source=Maps)}
 SEED = 7
-#: enough for the scale of the rewards
-SWEEPS = 500
+RECIPES: dict[str, Recipe] = {
+    "tsp": Recipe(
+        instances=1000,
+        source=Maps,
+        effort=0.1,
+        settings={"steps": 131_072, "rollout": 4096, "epochs": 4, "temperature": 0.3},
+    ),
+}
+
+
+def training_instances(problem: str) -> list[Instance]:
+    """Instances of a recipe, with what its teacher needs."""
+    recipe, cls = RECIPES.get(problem, Recipe()), problem_class(problem)
+    source = recipe.source or cls
+    found = []
+    for index in range(recipe.instances):
+        instance = source.generate(None, seed=SEED, index=index)
+        sweeps = cls.sweep(instance, recipe.sweeps, SEED).sweeps if recipe.sweeps else None
+        instance = instance.with_references(References(sweeps=sweeps))
+        if recipe.effort:
+            solver = cls.solve(instance, SEED, recipe.effort).solver
+            instance = instance.with_references(References(sweeps=sweeps, solver=solver))
+        found.append(instance)
+    return found
 
 
 def make(problem: str, work: Path, steps: int | None = None) -> None:
     """Train the agent of a problem and put it into the package."""
-    recipe = RECIPES.get(problem, Recipe())
-    data = generate(
-        recipe.source or problem,
-        recipe.instances,
-        seed=SEED,
-        references=("sweeps",),
-        sweeps=SWEEPS,
-        out=work / problem / "data",
-    )
-    folder = work / problem / "agent"
-    train(
-        problem,
-        data,
-        folder,
-        method="soft-projection",
-        seed=SEED,
-        steps=recipe.steps if steps is None else steps,
-    )
+    settings = dict(RECIPES.get(problem, Recipe()).settings)
+    if steps is not None:
+        settings["steps"] = steps
+    began = time.process_time()
+    instances = training_instances(problem)
+    taught = time.process_time()
+    folder = work / problem
+    train(problem, instances, folder, method="taught-projection", seed=SEED, **settings)
+    seconds = {"instances": taught - began, "training": time.process_time() - taught}
+    (folder / "seconds.json").write_text(json.dumps(seconds))
     target = FOLDER / problem
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     shutil.copytree(folder / SPACE, target / SPACE)
     for name in (WEIGHTS, DESCRIPTION):
         shutil.copyfile(folder / name, target / name)
+    shown = ", ".join(f"{name} {value:.0f}" for name, value in seconds.items())
+    print(f"{problem}: processor seconds: {shown}", flush=True)
 
 
 def main() -> None:

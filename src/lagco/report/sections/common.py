@@ -1,4 +1,4 @@
-"""What sections about runs share."""
+"""Parts that sections about runs share."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ MEASURE_MEANINGS = {
 
 
 def by_setting(study: Study, make: Callable[[str], Sequence[Block]]) -> list[Block]:
-    """What `make` gives for every setting of the runs, one of them shown at a time."""
+    """Blocks that `make` gives for every setting of the runs, one of them shown at a time."""
     return [switch("Runs with", {name: Together(make(name)) for name in study.settings})]
 
 
 def by_strategy(study: Study, setting: str, make: Callable[[str], Block]) -> Block:
-    """What `make` gives for every strategy, `varied` shown first."""
+    """Blocks that `make` gives for every strategy, `varied` shown first."""
     strategies = study.strategies_of(setting)
     ordered = [s for s in strategies if s == "varied"] + [s for s in strategies if s != "varied"]
     return switch("Trained on", {strategy: make(strategy) for strategy in ordered})
@@ -55,24 +55,13 @@ def episodes_of(study: Study, setting: str) -> int:
 
 
 def file_part(study: Study, setting: str) -> str:
-    """What distinguishes file names of a setting; nothing where there is only one."""
+    """Part of file names that distinguishes a setting; nothing where there is only one."""
     return "" if len(study.settings) == 1 else f"-{slug(setting)}"
 
 
 def slug(name: str) -> str:
     """A name as a part of a file name."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "other"
-
-
-def instance_scores(records: Sequence[Record]) -> dict[int, float]:
-    """Mean over runs of the best episode's score on every instance that was unseen to them."""
-    found: dict[int, list[float]] = {}
-    for record in records:
-        for instance in record.result["instances"]:
-            values = [value for value in instance["score"] if value is not None]
-            if not instance["seen"] and values:
-                found.setdefault(int(instance["index"]), []).append(max(values))
-    return {index: sum(values) / len(values) for index, values in sorted(found.items())}
 
 
 def runs_in(records: Sequence[Sequence[Record]]) -> str:

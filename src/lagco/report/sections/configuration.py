@@ -1,8 +1,9 @@
-"""Everything that determined the figures: configuration, data, versions, hardware."""
+"""Configuration, data, versions and hardware that determined the figures."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -43,26 +44,30 @@ def _training(study: Study, setting: str) -> Table:
     for (_, method, _), records in study.runs(setting).items():
         configs.setdefault(method, []).extend(record.spec["config"] for record in records)
     methods = methods_in_order(configs)
-    fields = [name for name in next(iter(configs.values()))[0] if name not in _VARIED]
-    values = {
-        (name, method): _together(config.get(name) for config in configs[method])
-        for name in fields
-        for method in methods
-    }
+    listed = (name for method in methods for config in configs[method] for name in config)
     rows = []
-    for name in fields:
-        distinct = dict.fromkeys(values[name, method] for method in methods)
-        usual = max(distinct, key=lambda v: sum(values[name, m] == v for m in methods))
-        others = [f"{m}: {values[name, m]}" for m in methods if values[name, m] != usual]
-        rows.append((name, usual, ", ".join(others)))
+    for name in dict.fromkeys(listed):
+        values = {
+            method: _together(config[name] for config in configs[method] if name in config)
+            for method in methods
+            if any(name in config for config in configs[method])
+        }
+        if name in _VARIED:
+            continue
+        counts = Counter(values.values())
+        usual = max(counts, key=lambda value: counts[value])
+        others = [f"{method}: {value}" for method, value in values.items() if value != usual]
+        only = "" if len(values) == len(methods) else ", ".join(values)
+        rows.append((name, usual, ", ".join(others), only))
     columns = (
         Column("field", "field"),
         Column("value", "value"),
         Column("except", "except"),
+        Column("only", "only of"),
     )
     caption = (
-        "Training configuration of the runs, with the methods that differ from the others. Fields "
-        "that a method does not use are listed too."
+        "Training configuration of the runs, with the methods that differ from the others, and "
+        "those that have a field where not all have it."
     )
     return table(f"training-configuration{file_part(study, setting)}", caption, columns, rows)
 

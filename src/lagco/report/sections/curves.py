@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lagco.report.blocks import Block, Grid, Legend, Plot, Shown, Text
+from lagco.report.palette import label_of
 from lagco.report.plots import axis, band, figure, line
 from lagco.report.reading import Study
 from lagco.report.sections.common import NO_RUNS, by_setting, by_strategy, file_part, runs_in
@@ -99,7 +100,7 @@ def _ends(study: Study, setting: str) -> Table:
     columns = [
         Column("problem", "problem"),
         Column("strategy", "strategy"),
-        *(Column(method, method, digits=2) for method in methods),
+        *(Column(method, label_of(method), digits=2) for method in methods),
     ]
     rows = []
     for problem in study.problems_of(setting):

@@ -1,4 +1,4 @@
-"""How scores spread over instances, and how they depend on size."""
+"""Distributions of scores over instances, and over their sizes."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from lagco.report.blocks import Block, Grid, Heading, Legend, Plot
-from lagco.report.palette import look
+from lagco.report.palette import label_of, look_of
 from lagco.report.plots import axis, box, dots, faint, figure, line, named_axis, numbers
-from lagco.report.reading import Study, values_of
+from lagco.report.reading import Study
 from lagco.report.sections.common import (
     NO_RUNS,
     by_setting,
     by_strategy,
     episodes_of,
-    instance_scores,
     runs_in,
 )
 from lagco.study import Record
+from lagco.study.scores import instance_scores, values_of
 
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 #: sizes are put into so many classes for the lines through the points
@@ -89,7 +89,7 @@ def _boxes(study: Study, setting: str, problem: str, strategy: str) -> dict[str,
             quantiles = [np.quantile(values, _QUANTILES).tolist()]
             traces.append(box(method, [len(names)], quantiles, horizontal=True, width=0.6))
             names.append(method)
-    y_axis = named_axis(names, showgrid=False)
+    y_axis = named_axis([label_of(name) for name in names], showgrid=False)
     return figure(traces, axis("score", rangemode="tozero"), y_axis)
 
 
@@ -100,7 +100,7 @@ def _sizes(study: Study, setting: str, problem: str, strategy: str) -> dict[str,
         x, y = _sized(study.runs(setting).get((problem, method, strategy), ()))
         if not len(x):
             continue
-        colour = look(method).colour
+        colour = look_of(method).colour
         mark = {"size": 4, "color": faint(colour, 0.35), "symbol": "circle"}
         points.append(dots(method, x.tolist(), numbers(y.tolist()), marker=mark, hoverinfo="skip"))
         lines.append(line(method, *_medians(x, y), hovertemplate="size %{x:.0f}: %{y:.3f}"))

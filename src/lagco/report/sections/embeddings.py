@@ -1,4 +1,4 @@
-"""What action spaces look like, and what pre-training is worth."""
+"""Action spaces: pictures, compactness, and what pre-training is worth."""
 
 from __future__ import annotations
 

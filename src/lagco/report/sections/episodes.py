@@ -1,4 +1,4 @@
-"""Agents of the ledger decide on unseen instances; some states on the way are drawn."""
+"""Episodes of the ledger's agents on unseen instances, drawn step by step."""
 
 from __future__ import annotations
 

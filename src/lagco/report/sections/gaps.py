@@ -1,4 +1,4 @@
-"""How much worse agents do on unseen instances than on those they were trained on."""
+"""Train-test gaps: unseen instances against those that agents were trained on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lagco.report.blocks import Block, Grid, Plot, Shown, Text
-from lagco.report.palette import look
+from lagco.report.palette import label_of, look_of
 from lagco.report.plots import axis, dots, figure, named_axis, numbers
 from lagco.report.reading import Study
 from lagco.report.sections.common import (
@@ -57,7 +57,7 @@ def _dumbbells(study: Study, setting: str, problem: str, strategy: str) -> dict[
         unseen = row["score/best"]["iqm"]
         x, y = numbers([unseen - row["delta"]["score"], unseen]), [len(methods)] * 2
         methods.append(method)
-        colour = look(method).colour
+        colour = look_of(method).colour
         mark = {
             "symbol": ["circle-open", "circle"],
             "size": 9,
@@ -77,7 +77,8 @@ def _dumbbells(study: Study, setting: str, problem: str, strategy: str) -> dict[
         )
     if not traces:
         return None
-    return figure(traces, axis("score", rangemode="tozero"), named_axis(methods))
+    y_axis = named_axis([label_of(method) for method in methods])
+    return figure(traces, axis("score", rangemode="tozero"), y_axis)
 
 
 def _table(study: Study, setting: str) -> Table:

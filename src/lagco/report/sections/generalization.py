@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from lagco.report.blocks import Block, Folded, Grid, Heading, Legend, Plot, Shown, Switch, Text
-from lagco.report.palette import LETTERS, look, methods_in_order
+from lagco.report.palette import LETTERS, label_of, look_of, methods_in_order
 from lagco.report.plots import axis, dots, error_bars, figure, label, line, named_axis, numbers
-from lagco.report.reading import SELECTIONS, Place, Study, count_of, middle, values_of
+from lagco.report.reading import Place, Study, count_of
 from lagco.report.sections.common import (
     MEASURE_MEANINGS,
     MEASURE_NAMES,
@@ -20,8 +20,9 @@ from lagco.report.sections.common import (
     selection_names,
 )
 from lagco.report.tables import Cell, Column, Table, mark_best_down, table
-from lagco.results.measures import MEASURES
+from lagco.results.measures import MEASURES, SELECTIONS
 from lagco.study import paper_score
+from lagco.study.scores import middle, values_of
 
 
 def blocks(study: Study) -> Sequence[Block] | str:
@@ -131,7 +132,7 @@ def _policies(study: Study, setting: str) -> list[Block]:
     measures = ("score", "solver_score", "gap")
     for measure in measures:
         digits = 1 if measure == "gap" else 2
-        columns += [Column(name, name, MEASURE_NAMES[measure], digits) for name in names]
+        columns += [Column(n, label_of(n), MEASURE_NAMES[measure], digits) for n in names]
     rows: list[list[Cell]] = []
     for problem, policies in found.items():
         if not policies:
@@ -215,7 +216,7 @@ def _dots(study: Study, setting: str, problem: str) -> dict[str, Any]:
         if ours:
             values = [s["iqm"] for _, s in ours]
             low, high = ([s["iqm_interval"][i] for _, s in ours] for i in (0, 1))
-            bars = error_bars(values, low, high) | {"color": look(method).colour}
+            bars = error_bars(values, low, high) | {"color": look_of(method).colour}
             x = numbers([x for x, _ in ours])
             traces.append(dots(method, x, numbers(values), error_y=bars, hovertemplate="%{y:.3f}"))
     x_axis = named_axis(strategies, showgrid=False)
@@ -223,9 +224,14 @@ def _dots(study: Study, setting: str, problem: str) -> dict[str, Any]:
 
 
 def _strokes(method: str, points: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    mark = {"symbol": "line-ew-open", "size": 6, "line": {"width": 2}, "color": look(method).colour}
+    mark = {
+        "symbol": "line-ew-open",
+        "size": 6,
+        "line": {"width": 2},
+        "color": look_of(method).colour,
+    }
     x, y = zip(*points, strict=True)
-    text = f"{label(method)}, paper"
+    text = f"{label(label_of(method))}, paper"
     return dots(method, numbers(x), numbers(y), marker=mark, name=text, hovertemplate="%{y:.2f}")
 
 

@@ -1,4 +1,4 @@
-"""What was run, what failed and what is missing."""
+"""Overview: what was run, what failed and what is missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lagco.report.blocks import Block, Folded, Heading, Preformatted, Shown, Text, Tiles
-from lagco.report.palette import methods_in_order, problems_in_order
+from lagco.report.palette import label_of, methods_in_order, problems_in_order
 from lagco.report.reading import Study, count_of, grouped
 from lagco.report.tables import Column, Value, significant, table
 
@@ -17,8 +17,9 @@ _WHAT = {
     "encoder": "encoders",
     "policy": "plain policies",
     "run": "training runs",
+    "training": "timed training runs",
+    "throughput": "measured rates",
     "latency": "timed decisions",
-    "throughput": "timed trainings",
     "embedding": "looks at action spaces",
     "trial": "tuning trials",
     "tune": "searches",
@@ -127,7 +128,7 @@ def _coverage(study: Study) -> Block:
     )
     methods = methods_in_order(method for _, method in counts)
     problems = problems_in_order(problem for problem, _ in counts)
-    columns = (Column("problem", "problem"), *(Column(m, m) for m in methods))
+    columns = (Column("problem", "problem"), *(Column(m, label_of(m)) for m in methods))
     rows: list[list[Value]] = [
         [problem, *(len(counts.get((problem, method), ())) for method in methods)]
         for problem in problems

@@ -1,4 +1,4 @@
-"""How decision times grow with size."""
+"""Decision times over sizes: curves, exponents, spread and parts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from lagco.report.blocks import Block, Grid, Heading, Key, Legend, Plot, Shown, Text, Together
 from lagco.report.blocks import switch as choice
-from lagco.report.palette import methods_in_order, problems_in_order
+from lagco.report.palette import label_of, methods_in_order, problems_in_order
 from lagco.report.plots import axis, box, dots, figure, label, line, log_axis, named_axis, numbers
 from lagco.report.reading import Study, count_of, grouped, listed
 from lagco.report.sections.common import slug
@@ -17,6 +17,7 @@ from lagco.study import Record, scaling
 #: parts of a decision in order, from dark to light
 _PARTS = {
     "encode": "#00224e",
+    "actions": "#2c3a6b",
     "observe": "#434e6c",
     "policy": "#7d7c78",
     "search": "#bcae6c",
@@ -72,7 +73,7 @@ def _of_features(features: str, records: list[Record], fits: list[dict[str, Any]
 
 
 def _why(refused: Sequence[Record]) -> str:
-    """What was not measured and why, by method."""
+    """Reasons why something was not measured, by method."""
     parts = []
     for (method, reason), records in grouped(
         refused, lambda r: (str(r.spec["method"]), str(r.result["refused"]))
@@ -137,7 +138,7 @@ def _curve(
         if fit is not None:
             ends = [float(x[0]), float(fit["largest"])]
             law = [fit["factor"] * end ** fit["alpha"] for end in ends]
-            exponent = f"{label(method)}: α = {fit['alpha']:.2f}"
+            exponent = f"{label(label_of(method))}: α = {fit['alpha']:.2f}"
             traces.append(line(method, ends, law, hoverinfo="name", name=exponent))
         hover = "size %{x}: %{y:.4g} µs"
         traces.append(dots(method, x, numbers(y), size=8, hovertemplate=hover))
@@ -153,8 +154,8 @@ def _exponents(fits: Sequence[dict[str, Any]], suffix: str) -> Block:
         "whole decision": ("decision", "of whole decisions"),
         "selection only": (
             "selection",
-            "of choosing an action alone, without encoding and observing, which is what the paper "
-            "times",
+            "of everything but encoding and observing, for every method alike (reading the actions "
+            "of the state, policy, choice), which is what the paper times",
         ),
     }
     return choice(
@@ -282,7 +283,7 @@ def _medians(records: Sequence[Record], suffix: str) -> Table:
         Column("size", "size"),
         Column("nodes", "nodes"),
         Column("actions", "actions"),
-        *(Column(method, method, "µs per decision") for method in methods),
+        *(Column(method, label_of(method), "µs per decision") for method in methods),
     ]
     rows = []
     for problem in _problems(records):

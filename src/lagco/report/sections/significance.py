@@ -1,14 +1,12 @@
-"""What can be said with how much certainty."""
+"""Significance and normality of the scores."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from scipy import stats
-
 from lagco.report.blocks import Block, Grid, Heading, Plot, Shown, Text, switch
+from lagco.report.palette import label_of
 from lagco.report.plots import figure, label, numbers
 from lagco.report.reading import Study, count_of
 from lagco.report.sections.common import (
@@ -16,12 +14,11 @@ from lagco.report.sections.common import (
     by_setting,
     episodes_of,
     file_part,
-    instance_scores,
     slug,
 )
 from lagco.report.tables import Cell, Column, Table, table
-from lagco.results.statistics import bootstrap_interval, mean
 from lagco.study import improvement_table
+from lagco.study.scores import Comparison, compare, holm, instance_scores
 
 _LEVEL = 0.05
 
@@ -138,12 +135,11 @@ def _leaders(study: Study, setting: str) -> Table:
             found = _leading_pair(study, setting, problem, strategy)
             if found is not None:
                 pairs.append((problem, strategy, *found))
-    corrected = _holm([pair[-1] for pair in pairs])
+    corrected = holm([compared.p for *_, compared in pairs])
     rows = []
-    for (problem, strategy, first, second, differences, _), p in zip(pairs, corrected, strict=True):
-        low, high = bootstrap_interval(differences, mean)
-        cell = Cell(float(np.mean(differences)), low, high)
-        rows.append((problem, strategy, first, second, len(differences), cell, p))
+    for (problem, strategy, first, second, compared), p in zip(pairs, corrected, strict=True):
+        cell = Cell(compared.difference, compared.low, compared.high)
+        rows.append((problem, strategy, first, second, compared.instances, cell, p))
     caption = (
         "The method with the largest interquartile mean score against the next one, on the unseen "
         "instances that both were tested on: mean difference of the scores with its 95 % bootstrap "
@@ -157,7 +153,7 @@ def _leaders(study: Study, setting: str) -> Table:
 
 def _leading_pair(
     study: Study, setting: str, problem: str, strategy: str
-) -> tuple[str, str, Any, float] | None:
+) -> tuple[str, str, Comparison] | None:
     ranked = []
     for method in study.methods_of(setting):
         row = study.rows[setting].get((problem, method, strategy))
@@ -168,23 +164,8 @@ def _leading_pair(
     (_, first), (_, second) = sorted(ranked)[:2]
     runs = study.runs(setting)
     ours, theirs = (instance_scores(runs[problem, m, strategy]) for m in (first, second))
-    shared = sorted(ours.keys() & theirs.keys())
-    if len(shared) < 3:
-        return None
-    differences = np.array([ours[index] - theirs[index] for index in shared])
-    p = 1.0 if not differences.any() else float(stats.wilcoxon(differences).pvalue)
-    return first, second, differences, p
-
-
-def _holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down correction."""
-    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
-    corrected = [1.0] * len(p_values)
-    largest = 0.0
-    for rank, place in enumerate(order):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
-        corrected[place] = largest
-    return corrected
+    compared = compare(ours, theirs)
+    return None if compared is None else (first, second, compared)
 
 
 # -- who beats whom
@@ -206,7 +187,7 @@ def _improvement(study: Study, setting: str) -> list[Block]:
 def _matrix(methods: Sequence[str], known: dict[tuple[str, str], float]) -> dict[str, Any]:
     rows = list(reversed(methods))
     values = [numbers([known.get((a, b)) for b in methods], 2) for a in rows]
-    names = [label(method) for method in methods]
+    names = [label(label_of(method)) for method in methods]
     trace = {
         "type": "heatmap",
         "x": names,

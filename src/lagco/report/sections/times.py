@@ -1,35 +1,86 @@
-"""How long training takes."""
+"""Training times: full runs timed one at a time, the runs of the study, and rates."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
-from lagco.report.blocks import Block, Grid, Heading, Plot, Shown, Together
-from lagco.report.palette import methods_in_order, problems_in_order
+from lagco.report.blocks import Block, Grid, Heading, Plot, Shown, Together, switch
+from lagco.report.palette import label_of, methods_in_order, problems_in_order
 from lagco.report.plots import axis, dots, figure, log_axis, named_axis, numbers
 from lagco.report.reading import Study
-from lagco.report.sections.common import by_setting, by_strategy, file_part, runs_in
+from lagco.report.sections.common import by_setting, by_strategy, file_part, runs_in, slug
 from lagco.report.tables import Cell, Column, Table, mark_best, table
-from lagco.study import Record, paper_tables
+from lagco.study import Record, training_times
 
 
 def blocks(study: Study) -> Sequence[Block] | str:
-    """Seconds of the runs, and rates where they were measured apart."""
-    rates = study.records("throughput")
-    if not study.settings and not rates:
+    """Seconds of full runs as in the paper, those of all runs, and rates."""
+    timed, rates = training_times(study.ledger), study.records("throughput")
+    if not study.settings and not timed and not rates:
         return (
             "The ledger holds neither training runs nor measured rates. lagco study training-time "
-            "--out DIR measures them."
+            "--out DIR times full runs, lagco study throughput --out DIR measures rates."
         )
     found: list[Block] = []
+    if timed:
+        found += [Heading("Full runs, timed one at a time"), _timed(timed)]
     if study.settings:
+        found.append(Heading("Runs of the generalisation study"))
         found += by_setting(study, lambda setting: _of_setting(study, setting))
     if rates:
         found += [Heading("Rates, measured one at a time"), Shown(_rates(rates))]
     return found
+
+
+def _timed(rows: Sequence[Mapping[str, Any]]) -> Block:
+    """One table per setting, laid out as the paper's."""
+    settings = list(dict.fromkeys(str(row["setting"]) for row in rows))
+    tables = {}
+    for setting in settings:
+        suffix = f"-{slug(setting)}" if len(settings) > 1 else ""
+        tables[setting] = Shown(_timed_table([r for r in rows if r["setting"] == setting], suffix))
+    return switch("Runs with", tables)
+
+
+def _timed_table(rows: Sequence[Mapping[str, Any]], suffix: str) -> Table:
+    runs = max(len(row["seconds"]) for row in rows)
+    columns = [
+        Column("problem", "problem"),
+        Column("method", "method"),
+        *(Column(f"run {i}", str(i), "seconds of run") for i in range(1, runs + 1)),
+        Column("mean", "mean", "all runs"),
+        Column("std", "std", "all runs", hint="standard deviation"),
+        Column("encoder", "encoder", hint="seconds of pre-training, mean over the runs"),
+    ]
+    filled = []
+    for row in rows:
+        ours, theirs = row["seconds"], row["paper"] or ()
+        both = zip_longest(range(runs), ours, theirs[:runs])
+        cells = [Cell(value, paper=paper) for _, value, paper in both]
+        cells += [Cell(_mean(ours), paper=_mean(theirs)), Cell(_std(ours), paper=_std(theirs))]
+        filled.append(
+            [Cell(row["problem"]), Cell(row["method"]), *cells, Cell(_mean(row["encoder_s"]))]
+        )
+    about = {(row["instances"], row["steps"]) for row in rows}
+    listed = " or ".join(f"{steps} steps on {n} varied instances" for n, steps in sorted(about))
+    caption = (
+        f"Seconds of full training runs ({listed}), one at a time on one thread; pre-training of "
+        "the encoder apart. The paper's figures, of its own machine, stand below where its "
+        "protocol was followed."
+    )
+    return table(f"training-time{suffix}", caption, columns, filled)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if len(values) else None
+
+
+def _std(values: Sequence[float]) -> float | None:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
 def _of_setting(study: Study, setting: str) -> list[Block]:
@@ -65,37 +116,27 @@ def _seconds(study: Study, setting: str, problem: str, strategy: str) -> dict[st
             traces.append(dots(method, numbers(values), y, hovertemplate="%{x:.4g} s"))
     wide = bool(all_seconds) and min(all_seconds) > 0 and max(all_seconds) > 8 * min(all_seconds)
     plain = axis("seconds", rangemode="tozero", nticks=6)
-    return figure(traces, log_axis("seconds", all_seconds) if wide else plain, named_axis(methods))
+    x_axis = log_axis("seconds", all_seconds) if wide else plain
+    return figure(traces, x_axis, named_axis([label_of(method) for method in methods]))
 
 
 def _table(study: Study, setting: str, strategy: str) -> Table:
     methods = study.methods_of(setting)
-    paper = paper_tables()["training_time"]
-    columns = [Column("problem", "problem"), *(Column(method, method) for method in methods)]
+    columns = [Column("problem", "problem"), *(Column(m, label_of(m)) for m in methods)]
     rows = []
     for problem in study.problems_of(setting):
-        known = problem == paper["problem"] and strategy == paper["strategy"]
         cells = []
         for method in methods:
             values = _train_seconds(study.runs(setting).get((problem, method, strategy), ()))
-            theirs = paper["seconds"].get(method) if known else None
-            cells.append(_mean(values, theirs))
+            ends = (min(values), max(values)) if len(values) > 1 else ()
+            cells.append(Cell(_mean(values), *ends))
         rows.append([Cell(problem), *mark_best(cells, columns[1:], smallest=True)])
     caption = (
         f"Seconds of training, agents trained on {strategy} instances: mean over runs, and the "
-        "least to the most. Bold: the shortest. Where the paper reports the same, the mean of its "
-        "five runs on its own machine."
+        "least to the most. Bold: the shortest."
     )
     name = f"training-times-{strategy}{file_part(study, setting)}"
     return table(name, caption, columns, rows, "range")
-
-
-def _mean(values: Sequence[float], paper: Sequence[float] | None) -> Cell:
-    theirs = None if paper is None else float(np.mean(paper))
-    if not values:
-        return Cell(paper=theirs)
-    mean = float(np.mean(values))
-    return Cell(mean, min(values), max(values), theirs) if len(values) > 1 else Cell(mean)
 
 
 def _rates(records: Sequence[Record]) -> Table:

@@ -1,4 +1,4 @@
-"""What a search for hyper-parameters tried and found."""
+"""Searches for hyper-parameters: their course and their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Doing one task: claim it, do it, write its record."""
+"""A task in a worker process: claimed, done, recorded."""
 
 from __future__ import annotations
 
@@ -6,41 +6,33 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from lagco.errors import LagcoError
 from lagco.study.claims import Claim, ClaimLost
 from lagco.study.code import code_version
 from lagco.study.ledger import Ledger
 from lagco.study.task import Task
+from lagco.study.tasks import KINDS
 
-#: what came out and what was measured on the way
+Item = TypeVar("Item")
+
+#: result of a task, and what was measured on the way
 Outcome: TypeAlias = tuple[Mapping[str, Any], Mapping[str, Any]]
-Work: TypeAlias = Callable[["Context"], Outcome]
+#: what became of a task; another process may be at it
 State: TypeAlias = Literal["done", "failed", "elsewhere"]
 
-#: the function that does a task of a kind
-KINDS = {
-    "data": "lagco.study.making:make_data",
-    "encoder": "lagco.study.making:make_encoder",
-    "policy": "lagco.study.runs:test_policy",
-    "run": "lagco.study.runs:train_and_test",
-    "latency": "lagco.study.latency:time_method",
-    "throughput": "lagco.study.throughput:measure_rate",
-    "embedding": "lagco.study.embedding:look",
-    "trial": "lagco.study.trials:try_out",
-    "tune": "lagco.study.trials:judge_best",
-}
+#: seconds between looks at the parent process
 _PARENT_LOOK = 1.0
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a task may use: its own specification, the ledger and the folder for what it makes."""
+    """Resources of a task: its specification, the ledger and the folder for what it makes."""
 
     ledger: Ledger
     task: Task
@@ -53,27 +45,35 @@ class Context:
 
     @property
     def folder(self) -> Path:
-        """Where what the task makes is kept."""
+        """Folder for what the task makes."""
         return self.ledger.folder(self.task)
 
+    def watched(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The same items; raises between two if another process has taken the task over."""
+        for item in items:
+            self.claim.check()
+            yield item
+
     def report(self, row: Mapping[str, Any]) -> None:
-        """To be called now and then; raises if another process has taken the task over."""
+        """To be called now and then; raises if another process has taken over the task."""
         self.claim.check()
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """A task for a worker process.
+    """Order to a worker process to do a task.
 
     Attributes:
         root: folder of the ledger.
         task: what to do.
+        over: last sign of life of a claim on it that was found to be stale.
         parent: the process to stop with, where the worker is its child.
         place: the folder in which the study was started, for modules of the user's own.
     """
 
     root: str
     task: Task
+    over: str | None = None
     parent: int | None = None
     place: str = ""
 
@@ -87,12 +87,12 @@ def perform(assignment: Assignment) -> tuple[str, State]:
     ledger, task = Ledger(assignment.root), assignment.task
     if ledger.has(task):
         return task.key, "done"
-    claim = ledger.claims.take(f"{task.kind}-{task.file_name}")
+    claim = ledger.claims.take(task.claim, assignment.over)
     if claim is None:
         return task.key, "elsewhere"
     try:
         if not ledger.has(task):  # it may have been finished just before
-            _work(Context(ledger, task, claim))
+            _do(Context(ledger, task, claim))
     except ClaimLost:
         return task.key, "elsewhere"
     except Exception as error:  # whatever a problem of a user's raises concerns this task alone
@@ -103,9 +103,10 @@ def perform(assignment: Assignment) -> tuple[str, State]:
     return task.key, "done"
 
 
-def _work(context: Context) -> None:
+def _do(context: Context) -> None:
     task = context.task
-    present, planned = code_version(task.spec["problem"]), task.spec["code"]
+    planned = task.spec["code"]
+    present = code_version(task.spec["problem"], planned.get("method"))
     if present != planned:
         raise LagcoError(
             f"{task.name} was planned with other code (lagco {planned['version']}, "
@@ -115,10 +116,9 @@ def _work(context: Context) -> None:
     for key in task.needs:
         if not any(context.ledger.root.glob(f"records/*/*-{key[:16]}.json")):
             raise LagcoError(f"{task.name} needs {key[:16]}, which is not done; see its failure")
-    module, _, name = KINDS[task.kind].partition(":")
-    work: Work = getattr(import_module(module), name)
+    do: Callable[[Context], Outcome] = import_module(KINDS[task.kind]).do
     began, cpu_began = time.perf_counter(), time.process_time()
-    result, measured = work(context)
+    result, measured = do(context)
     context.claim.check()
     seconds = round(time.perf_counter() - began, 3)
     cpu_s = round(time.process_time() - cpu_began, 3)

@@ -1,4 +1,4 @@
-"""The scalability study: whole decisions and their parts over growing sizes."""
+"""Decision times: whole decisions of a method at one size, and their parts."""
 
 from __future__ import annotations
 
@@ -7,25 +7,53 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lagco.agents.action_tables import MOST_ACTIONS
-from lagco.agents.bench import time_decisions
 from lagco.errors import require_extra
 from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentView
 from lagco.problems import problem_class
 from lagco.search.errors import TooManyActions
 from lagco.search.flat import FlatSpace
+from lagco.study.code import code_version
 from lagco.study.ledger import rounded, significant
 from lagco.study.settings import FAISS
-from lagco.study.work import Context, Outcome
+from lagco.study.task import Task
+from lagco.study.worker import Context, Outcome
 
+#: method whose points ``faiss-flat`` looks up
+_INDEXED = "projection"
 #: actions that are put into a flat index at most; more would take gigabytes
 _MOST_LISTED = 500_000
 QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
 
 
-def time_method(context: Context) -> Outcome:
-    """Do a `latency` task."""
+def latency_task(
+    problem: str,
+    method: str,
+    size: int,
+    features: str,
+    *,
+    decisions: int,
+    seconds: float,
+    seed: int,
+) -> Task:
+    """Task of timing decisions of a method, or of ``faiss-flat``, on an instance of a size."""
+    spec = {
+        "problem": problem,
+        "method": method,
+        "size": size,
+        "features": features,
+        "decisions": decisions,
+        "seconds": seconds,
+        "seed": seed,
+        "code": code_version(problem, _INDEXED if method == FAISS else method),
+    }
+    return Task("latency", f"{problem}-{method}-{size}-{features}", spec)
+
+
+def do(context: Context) -> Outcome:
+    """Time the decisions, or say why there are none."""
+    from lagco.agents.bench import time_decisions
+
     spec = context.spec
     problem, method = problem_class(spec["problem"]), str(spec["method"])
     instance = problem.generate(spec["size"], index=77)
@@ -36,7 +64,7 @@ def time_method(context: Context) -> Outcome:
             found = time_decisions(
                 problem,
                 instance,
-                "projection" if method == FAISS else method,
+                _INDEXED if method == FAISS else method,
                 features=spec["features"],
                 decisions=spec["decisions"],
                 seconds=spec["seconds"],
@@ -65,6 +93,8 @@ def time_method(context: Context) -> Outcome:
 
 def _too_many(method: str, actions: int | None) -> str | None:
     """Why a method cannot decide among so many raw actions."""
+    from lagco.agents.action_tables import MOST_ACTIONS
+
     if method == FAISS:
         require_extra("faiss", "bench", "the comparison with FAISS")
     most = {"iterative": MOST_ACTIONS, FAISS: _MOST_LISTED}.get(method)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from lagco.agents.config import train_config
 from lagco.errors import UsageError
 from lagco.study import Ledger
-from lagco.study.search import paper_space, plan_tune, read_space
+from lagco.study.plan_tune import plan_tune
+from lagco.study.search_space import paper_space, read_space
 from lagco.study.settings import TuneSettings
 
 optuna = pytest.importorskip("optuna", reason="needs the extra 'tune'")
@@ -32,7 +34,7 @@ def _answered(folder, settings, value, batches=99):
     """Carry out a search on paper: every trial is answered by a function of its parameters."""
     ledger = Ledger(folder)
     for _ in range(batches):
-        waiting = [task for task in plan_tune(settings, ledger) if not ledger.has(task)]
+        waiting = [task for task in plan_tune(settings, ledger).tasks if not ledger.has(task)]
         if not any(task.kind == "trial" or task.kind == "data" for task in waiting):
             break
         for task in waiting:
@@ -41,7 +43,7 @@ def _answered(folder, settings, value, batches=99):
                 ledger.write(task, {"checksum": "c", "instances": instances}, {})
             elif task.kind == "trial":
                 ledger.write(task, {"value": value(task.spec["params"])}, {})
-    return ledger, plan_tune(settings, ledger)
+    return ledger, plan_tune(settings, ledger).tasks
 
 
 def _value(params):
@@ -80,6 +82,24 @@ def test_failed_trials_do_not_stop_it(tmp_path, mine):
     _, plan = _answered(tmp_path, _settings(mine), value)
     values = [trial["value"] for trial in plan[-1].spec["trials"]]
     assert len(values) == 12 and None in values
+
+
+@pytest.mark.parametrize("space", ["discrete", "projection", "iterative", "gae"])
+def test_the_paper_preset_trains_with_the_papers_values(tmp_path, space):
+    """What is not searched is as in the paper, and so are the features."""
+    settings = TuneSettings.of("paper", spaces=(space,), trials=3, batch=3, instances=10)
+    _, plan = _answered(tmp_path, settings, lambda params: 0.5)
+    trials = [task for task in plan if task.kind == "trial"]
+    assert trials
+    for task in trials:
+        config, searched = task.spec["config"], task.spec["params"]
+        usual = train_config(
+            method=config["method"], preset="paper", steps=100_000, seed=42, features="paper"
+        )
+        for name, value in usual.as_dict().items():
+            assert config[name] == searched.get(f"agent.{name}", value), name
+        assert not config["shaped_rewards"]
+    assert {task.spec["features"] for task in plan if task.kind == "encoder"} <= {"paper"}
 
 
 def test_encoders_are_shared_unless_they_are_searched(tmp_path, mine):

@@ -1,8 +1,8 @@
-"""The embeddings study: what action spaces look like, and what pre-training is worth."""
+"""Action spaces: how crowded they are, their projections, and what pre-training is worth."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -19,15 +19,60 @@ from lagco.latent.compactness import compactness
 from lagco.latent.space import LatentSpace
 from lagco.pretraining import in_two_dimensions, sampled_actions
 from lagco.problems import problem_class
+from lagco.study.code import code_version
 from lagco.study.ledger import rounded, significant
-from lagco.study.making import load_encoder
-from lagco.study.work import Context, Outcome
+from lagco.study.task import Task
+from lagco.study.tasks.encoder import load_encoder
+from lagco.study.worker import Context, Outcome
 
 _NEIGHBOURS = (3, 5, 10)
 
 
-def look(context: Context) -> Outcome:
-    """Do an `embedding` task, on instances that the encoder was not trained on."""
+def embedding_task(
+    problem: str,
+    data: Mapping[str, Any],
+    encoder: Task,
+    *,
+    features: str,
+    size: int,
+    instances: int,
+    shown: int,
+    drawn_states: int,
+    states: int,
+    seed: int,
+) -> Task:
+    """Task of measuring and projecting action spaces of the instances after the first ones.
+
+    Args:
+        problem: as the user typed it.
+        data: entries that name the data set; it has twice as many instances.
+        encoder: task that makes the encoder.
+        features: feature set.
+        size: of the instances.
+        instances: how many the encoder was trained on, and how many others are measured.
+        shown: how many of these are projected.
+        drawn_states: states of random episodes to project, per instance.
+        states: states to reconstruct from.
+        seed: of everything random.
+    """
+    spec = {
+        "problem": problem,
+        **data,
+        "features": features,
+        "size": size,
+        "instances": instances,
+        "shown": shown,
+        "drawn_states": drawn_states,
+        "states": states,
+        "encoder": encoder.key,
+        "seed": seed,
+        "code": code_version(problem),
+    }
+    return Task("embedding", f"{problem}-{features}", spec, (str(data["data"]), encoder.key))
+
+
+def do(context: Context) -> Outcome:
+    """Measure and project, on instances that the encoder was not trained on."""
     spec = context.spec
     cls, features, seed = problem_class(spec["problem"]), spec["features"], spec["seed"]
     data = list(context.ledger.data(context.task))

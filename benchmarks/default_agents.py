@@ -1,0 +1,97 @@
+"""Quality of the agents that come with lagco, beside greedy and random, on fresh instances.
+
+    python benchmarks/default_agents.py [--problems tsp,ospf] [--seed 20261] [--instances 20]
+
+One row per problem and size: the paper's range, three times its largest size, and more for `tsp`.
+Gaps to the solver in percent (`cyber-path`: share of the hosts that is owned; `placement`: score on
+the solver's scale), first episode / best of 5, means over the instances with their standard errors.
+Results go to benchmarks/results/default_agents.json; nothing is computed twice, so the command can
+be stopped and given again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import lagco
+from lagco.agents.shipped import default_agent, shipped_problems
+from lagco.instances import Instance, References
+from lagco.problems import problem_class
+from lagco.store import readable_json, write_atomically
+
+#: sizes beyond the paper's range (None), and how many instances of each
+SIZES: dict[str, dict[int | None, int]] = {
+    "tsp": {None: 20, 20: 20, 50: 20, 100: 20, 200: 10, 300: 5, 1000: 3},
+    "min-vertex": {None: 20, 150: 10, 500: 5},
+    "max-cut": {None: 20, 300: 5},
+    "placement": {None: 20, 150: 5},
+    "ospf": {None: 20, 90: 5},
+    "traffic": {None: 20, 75: 5},
+    "cyber-path": {None: 20, 60: 10},
+}
+#: what is measured, if not the gap
+MEASURED = {"cyber-path": "score", "placement": "solver_score_best"}
+SWEEPS = 1000
+RESULTS = Path(__file__).parent / "results" / "default_agents.json"
+
+
+def instance_of(problem: str, size: int | None, seed: int, index: int) -> Instance:
+    """A fresh instance with references."""
+    cls = problem_class(problem)
+    drawn = cls.generate(size, seed=seed, index=index)
+    sweeps = cls.sweep(drawn, SWEEPS, 0).sweeps if cls.defines("sweep") else None
+    scaled = drawn.with_references(References(sweeps=sweeps))
+    return scaled.with_references(References(sweeps=sweeps, solver=cls.solve(scaled, 0).solver))
+
+
+def measured(policy: Any, instances: list[Instance], measure: str) -> dict[str, float]:
+    """Means of first episode and best of 5, their standard errors, and processor time."""
+    began = time.process_time()
+    found = lagco.evaluate(policy, instances, episodes=5)
+    seconds = time.process_time() - began
+    row: dict[str, float] = {"seconds": round(seconds, 2)}
+    for which in ("first", "best"):
+        values = np.array(found.values(measure, which), dtype=float)
+        row[which] = float(values.mean())
+        row[f"{which}_error"] = float(values.std(ddof=1) / np.sqrt(len(values)))
+    return row
+
+
+def main() -> None:
+    """Entry point."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--problems", default=",".join(shipped_problems()))
+    parser.add_argument("--seed", type=int, default=20261)
+    parser.add_argument("--instances", type=int, help="At most so many per row.")
+    arguments = parser.parse_args()
+    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for problem in arguments.problems.split(","):
+        measure = MEASURED.get(problem, "gap")
+        for size, count in SIZES[problem].items():
+            count = min(count, arguments.instances or count)
+            key = f"{problem}/{size or 'paper'}/{arguments.seed}/{count}"
+            if key not in known:
+                instances = [
+                    instance_of(problem, size, arguments.seed, index) for index in range(count)
+                ]
+                policies: dict[str, Any] = {"greedy": "greedy", "agent": default_agent(problem)}
+                if size is None:
+                    policies["random"] = "random"
+                known[key] = {
+                    name: measured(policy, instances, measure) for name, policy in policies.items()
+                }
+                write_atomically(RESULTS, readable_json(known))
+            shown = ", ".join(
+                f"{name} {row['first']:.3f} / {row['best']:.3f}" for name, row in known[key].items()
+            )
+            print(f"{key}: {shown}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

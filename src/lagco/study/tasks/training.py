@@ -1,0 +1,30 @@
+"""Timed training runs: the seconds of a whole training, as the paper reports them.
+
+The agent is trained as in a run of the generalisation study but not tested, and a study of them
+does one at a time, so that nothing slows it down.
+"""
+
+from __future__ import annotations
+
+from lagco.study.ledger import significant
+from lagco.study.tasks.run import train_agent
+from lagco.study.worker import Context, Outcome
+
+
+def do(context: Context) -> Outcome:
+    """Train the agent, on one thread."""
+    import torch
+
+    torch.set_num_threads(1)
+    agent, rows = train_agent(context)
+    training = agent.description["training"]
+    train_s = float(rows[-1]["seconds"])
+    result = {
+        "training": {name: training[name] for name in ("steps", "instances", "sizes")},
+        "weights": agent.description["sha256"],
+    }
+    measured = {
+        "train_s": round(train_s, 2),
+        "steps_per_s": significant(training["steps"] / train_s if train_s else None, 4),
+    }
+    return result, measured
