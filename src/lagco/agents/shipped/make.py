@@ -78,6 +78,15 @@ RECIPES: dict[str, Recipe] = {
         effort=0.1,
         settings={"steps": 131_072, "rollout": 4096, "epochs": 4, "temperature": 0.3},
     ),
+    "placement": Recipe(
+        instances=80,
+        sweeps=500,
+        settings={"steps": 12_288, "rollout": 3072, "epochs": 4, "k": 32},
+    ),
+    "cyber-path": Recipe(
+        instances=40,
+        settings={"steps": 12_288, "rollout": 4096, "epochs": 4, "k": 16},
+    ),
 }
 
 

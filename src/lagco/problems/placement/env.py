@@ -83,7 +83,10 @@ class Placement(Problem):
     ``stakes`` (n, 5): the VM's part in its host's used fraction, then by how much V J would rise in
     energy, packing, network and security if it were gone; for a PM its used fraction and by how
     much V J would fall in energy (with one PE more), packing and, per unit of vulnerability,
-    security if a VM came.
+    security if a VM came; ``recent`` (n,), VMs that moved within the last tenth of V steps;
+    ``prospect`` (n,), asinh of the most that V J gains by a move of the VM or to the PM, a bonus
+    for PMs that will be empty soon included (recent VMs count if they lead to a new best state;
+    0 in clouds of more than 65536 pairs of VM and PM or 1024 PMs).
     Objective: J, the mean of five terms, each between its bounds (of the sweeps' first pass; plain
     ones without references), 1 at the better end, 1 if it never varies: utilisation (mean over
     active PMs of the used fraction of the four resources, up), energy (over active PMs idle +
