@@ -3,8 +3,8 @@
 python benchmarks/cyber_path_calibration.py [--seed 2000] [--instances 40] [--sizes paper,20,30,60]
     [--profiles guarded,open] [--json]
 
-The planner sees what every agent sees. It shows that there is room above `greedy`; its weights are
-plain numbers chosen by hand on the validation networks of seed 1000.
+The planner (``CyberPath.advise``) sees what every agent sees. It shows that there is room above
+`greedy`; its weights are plain numbers chosen by hand on the validation networks of seed 1000.
 """
 
 from __future__ import annotations
@@ -20,13 +20,10 @@ from lagco.generation import generate_instance
 from lagco.instances import Instance
 from lagco.problems.cyber_path import CyberPath
 from lagco.problems.cyber_path.network import read_network
-from lagco.problems.cyber_path.outcomes import OUTCOMES, OWNED_POINTS
+from lagco.problems.cyber_path.outcomes import OUTCOMES
 from lagco.problems.cyber_path.reachability import reachable_sizes
 
-#: worth, in points: a host made visible, known or open to attack; a first refuge from detection
-FOUND, SHOWN, UNLOCKED, REFUGE = 8.0, 8.0, 6.0, 4.0
 OWNS = [OUTCOMES.index(name) for name in ("lateral-movement", "credential-access")]
-EVADES, STOPS = OUTCOMES.index("defence-evasion"), OUTCOMES.index("denial-of-service")
 
 
 class Planner:
@@ -36,34 +33,8 @@ class Planner:
 
     def act(self, env: Any, rng: np.random.Generator, explore: bool = True) -> Any:
         """The attack with the highest worth, counting what it opens; ties at random."""
-        env = env.unwrapped
-        actions = env.valid_actions()
-        if not len(actions):
-            return None
-        values = self._values(env, actions)
-        best = np.flatnonzero(values >= values.max() - 1e-9)
-        return actions[best[rng.integers(len(best))]]
-
-    def _values(self, env: Any, actions: Any) -> Any:
-        nodes = env.graph_views()["attack_G"].nodes
-        target, position = actions[:, 1], actions[:, 2]
-        ahead = np.asarray(nodes["ahead"], dtype=float)[target, position]
-        fresh = ahead[:, 1 : 1 + len(OUTCOMES)] > 0
-        found, shown, unlocked = np.expm1(ahead[:, -4:-1]).T
-        risk = np.asarray(nodes["risk"], dtype=float)[target]
-        owned = np.asarray(nodes["owned"], dtype=bool)
-        refuge = (owned & np.asarray(nodes["evaded"], dtype=bool)).any()
-        vigilance = env.instance.params.get("vigilance", 0.0)
-        # removing traces pays until it is time to do so again
-        attempts = np.sqrt(2.0 / vigilance) if vigilance else 0.0
-        worth = OWNED_POINTS * (fresh[:, OWNS].any(axis=1) & ~owned[target])
-        worth += FOUND * found + SHOWN * shown + UNLOCKED * unlocked
-        worth += OWNED_POINTS * attempts * ahead[:, -1]
-        if vigilance and not refuge:
-            worth += REFUGE * (fresh[:, EVADES] & owned[target])
-        worth -= 1000.0 * fresh[:, STOPS]
-        cost = 0.5 * OWNED_POINTS * vigilance
-        return (1.0 - risk) * worth - risk * cost + 1e-6 * env.preview(actions)
+        best = env.unwrapped.advise()
+        return best[rng.integers(len(best))] if len(best) else None
 
 
 def networks(profile: str, size: int | None, seed: int, count: int) -> list[Instance]:

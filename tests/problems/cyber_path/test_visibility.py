@@ -30,6 +30,8 @@ def everything_seen(env, observation):
         "mask": env.action_mask(),
         "can": env.are_valid_actions(env.all_actions()),
         "preview": env.preview(valid),
+        "candidates": env.candidate_features(valid).each,
+        "advice": env.advise(),
         "any": env.has_valid_action(),
         **{f"node {k}": np.copy(v) for k, v in view.nodes.items() if k != "vulns"},
         "vulns": [list(known) for known in view.nodes["vulns"]],

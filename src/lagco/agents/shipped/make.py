@@ -125,6 +125,14 @@ RECIPES: dict[str, Recipe] = {
             "ranker_layers": 2,
             "temperature": 1.0,
         },
+    "placement": Recipe(
+        instances=80,
+        sweeps=500,
+        settings={"steps": 12_288, "rollout": 3072, "epochs": 4, "k": 32},
+    ),
+    "cyber-path": Recipe(
+        instances=40,
+        settings={"steps": 12_288, "rollout": 4096, "epochs": 4, "k": 16},
     ),
 }
 

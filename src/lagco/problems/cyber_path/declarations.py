@@ -50,6 +50,7 @@ _NODES: dict[str, dict[str, Attribute]] = {
         "gain": Attribute(),
         "risk": _SHARE,
         "locked": _BINARY,
+        "base": _BINARY,
     },
     "paper": {
         "shown": _SHOWN,
@@ -101,11 +102,15 @@ def action_type(features: str) -> dict[str, Component]:
     """Source, target and one of the target's known vulnerabilities."""
     full = features == "full"
     return {
-        "source": Node(graph=VIEW, spec={"owned": True, "stopped": False}),
+        "source": Node(
+            graph=VIEW,
+            spec={"owned": True, "stopped": False},
+            attributes=["base"] if full else (),
+        ),
         "target": Node(
             graph=VIEW,
             spec={"stopped": False},
-            attributes=["owned", "gain", "risk", "locked"] if full else (),
+            attributes=["owned", "gain", "risk", "locked", "base"] if full else (),
         ),
         "vuln": Object(
             reference="target",

@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.candidates import CandidateFeatures
 from lagco.core.graph import GraphView
 from lagco.core.problem import Problem, named_start, reference_value
 from lagco.core.spec import Attribute, Function
@@ -46,7 +47,12 @@ from lagco.problems.cyber_path.outcomes import (
     RECON_POINTS,
     USER,
 )
+from lagco.problems.cyber_path.planner import EACH, attack_worths, describe_attacks
 from lagco.problems.cyber_path.vectors import load_vectors
+
+#: what expected points count to the planner, which thus breaks ties by them
+_LEAST_WORTH = 1e-6
+_ROUNDING = 1e-9
 
 
 class CyberPath(Problem):
@@ -88,7 +94,9 @@ class CyberPath(Problem):
     and over the known vulnerabilities ``outcomes`` (n, 10) and ``requirements`` (n, 3) as shares;
     `full` also ``local``, ``gain`` (n,), the best expected reward of a valid attack on the host
     over that of owning one, ``risk`` (n,), the chance that an attempt on it is detected, and
-    ``locked`` (n,), whether all known ways into it need more privilege than is held. Agents observe
+    ``locked`` (n,), whether all known ways into it need more privilege than is held, and ``base``
+    (n,), the first of the sources with the highest privilege: what can be tried from afar can be
+    tried from there. Agents observe
     in `full` also a ``situation`` (6,): risk; hosts that reconnaissance may find, hosts whose
     vulnerabilities are unknown, hosts that are locked (log1p each); share of the visible hosts that
     is owned; share of the steps that is left.
@@ -325,7 +333,7 @@ class CyberPath(Problem):
         self._num_valid, self._unknown, self._locked = survey(
             known.size, known.taken, known.privilege, known.counts, known.codes, known.shown,
             known.data_chance, self._risk, least, self._new_hosts, known.gain, known.risk,
-            known.locked, known.ahead,
+            known.locked, known.base, known.ahead,
         )  # fmt: skip
         known.touched.extend(SURVEYED)
         self._graph.publish()
@@ -438,6 +446,32 @@ class CyberPath(Problem):
             rows, known.taken, known.codes, known.data_chance, self._risk, self._new_hosts
         )
         return values
+
+    def candidate_features(self, actions: Array) -> CandidateFeatures:
+        """Promise, risk, what would be new, what it opens, and the privileges of attacks."""
+        known = self._knowledge
+        rows = np.ascontiguousarray(actions, dtype=np.int64)
+        each = np.empty((len(rows), EACH), dtype=np.float32)
+        describe_attacks(
+            rows, self._network.vigilance, self._situation(self._graph.view), known.size,
+            known.taken, known.privilege, known.codes, known.risk, known.locked, known.base,
+            known.ahead, each,
+        )  # fmt: skip
+        return CandidateFeatures(each)
+
+    def advise(self) -> Array:
+        """The attacks that a planner finds most worth trying: from the base, or local (k, 3)."""
+        known = self._knowledge
+        rows = self.valid_actions()
+        rows = rows[(known.base[rows[:, 0]] == 1) | (rows[:, 0] == rows[:, 1])]
+        if not len(rows):
+            return rows
+        worths: Array = attack_worths(
+            rows, self._network.vigilance, known.size, known.taken, known.codes, known.risk,
+            known.ahead,
+        )  # fmt: skip
+        worths += _LEAST_WORTH * self.preview(rows)
+        return rows[worths >= worths.max() - _ROUNDING]
 
     def show(self, solution: Array) -> None:
         """Go to where these attacks (k, 3) lead if all succeed; nothing else is visible."""

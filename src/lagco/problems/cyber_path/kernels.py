@@ -143,7 +143,7 @@ def promises(actions, taken, codes, data_chance, p_detection, new_hosts):  # typ
 @njit(cache=True)
 def survey(  # type: ignore[no-untyped-def]
     size, taken, privilege, counts, codes, shown, data_chance, p_detection, p_least, new_hosts,
-    gain, risk, locked, ahead,
+    gain, risk, locked, base, ahead,
 ):  # fmt: skip
     """Look at everything that could be tried.
 
@@ -152,15 +152,22 @@ def survey(  # type: ignore[no-untyped-def]
 
     Writes per row: to `gain` (n,) the best promise over 20 points, to `risk` (n,) the chance of
     detection, to `locked` (n,) whether all known ways into the host need more privilege than any
-    usable source holds. Writes to `ahead` (n, V, AHEAD) for every known vulnerability: its promise,
-    which of its outcomes have not taken effect on its host, and what it opens: hosts found, hosts
-    shown, hosts unlocked (log1p each), risk removed.
+    usable source holds, to `base` (n,) whether it is the base, the first of the usable sources
+    with the highest privilege. Writes to `ahead` (n, V, AHEAD) for every known vulnerability: its
+    promise, which of its outcomes have not taken effect on its host, and what it opens: hosts
+    found, hosts shown, hosts unlocked (log1p each), risk removed.
     """
     able = np.zeros(3, dtype=np.int64)  # usable sources with at least that privilege
+    first = -1
     for row in range(size):
+        base[row] = 0
         if taken[row] & OWNING != 0 and taken[row] & DENIAL == 0:
             for level in range(privilege[row] + 1):
                 able[level] += 1
+            if first < 0 or privilege[row] > privilege[first]:
+                first = row
+    if first >= 0:
+        base[first] = 1
     num_unknown, num_locked = 0, 0
     for row in range(size):
         num_unknown += shown[row, VULNERABILITIES] == 0

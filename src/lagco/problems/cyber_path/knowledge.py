@@ -35,7 +35,7 @@ from lagco.problems.cyber_path.outcomes import (
 #: what `ahead` says of each vulnerability: promise, fresh outcomes, and what it opens
 AHEAD = 1 + len(OUTCOMES) + 4
 #: columns that a survey writes, all rows of each
-SURVEYED = (("gain", None), ("risk", None), ("locked", None), ("ahead", None))
+SURVEYED = (("gain", None), ("risk", None), ("locked", None), ("base", None), ("ahead", None))
 
 #: outcomes that leave a flag on the host: bits, column
 FLAG_COLUMNS = (
@@ -88,6 +88,7 @@ class Knowledge:
             "gain": np.zeros(n, dtype=np.float32),
             "risk": np.zeros(n, dtype=np.float32),
             "locked": np.zeros(n, dtype=np.int8),
+            "base": np.zeros(n, dtype=np.int8),
             **{name: np.zeros(n, dtype=np.int8) for _, name in FLAG_COLUMNS},
             **{name: np.zeros_like(column) for name, column in self.hidden_columns.items()},
         }
@@ -96,6 +97,7 @@ class Knowledge:
         self.gain = self.columns["gain"]
         self.risk = self.columns["risk"]
         self.locked = self.columns["locked"]
+        self.base = self.columns["base"]
         self.vulns: list[list[int]] = []
         self.touched: list[tuple[str, Any]] = []
 

@@ -8,8 +8,10 @@ import gymnasium as gym
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.candidates import CandidateFeatures
 from lagco.core.env import LISTING_CAP
 from lagco.core.graph import GraphView
+from lagco.core.memory import SearchMemory
 from lagco.core.pooling import Mean
 from lagco.core.problem import Problem, configured_start
 from lagco.core.spec import Attribute, Function, Graph, Node
@@ -36,7 +38,16 @@ from lagco.problems.placement.kernels import (
     valid_moves,
     write_all,
 )
-from lagco.problems.placement.latency import Latencies
+from lagco.problems.placement.latency import MATRIX_LIMIT, ROWS_KEPT, Latencies
+from lagco.problems.placement.lookahead import (
+    EACH,
+    SURVEYED,
+    WAYS,
+    describe_moves,
+    follow_moves,
+    survey_moves,
+    write_prospects,
+)
 from lagco.problems.placement.state import SLACK, allocate, empty_state, terms_of
 from lagco.problems.placement.terms import TERMS, bounds_of, normalised_terms, worth_of_units
 from lagco.problems.placement.view_columns import LATENCY, TRAFFIC, on_edges, stacked
@@ -44,6 +55,10 @@ from lagco.problems.placement.view_columns import LATENCY, TRAFFIC, on_edges, st
 MIGRATION_COST = 0.01
 _DRAWS = 32
 _ROUNDING = 1e-6
+#: share of the steps of an episode for which a VM counts as moved recently
+_TENURE = 0.1
+#: moves that the search looks at more closely
+_CLOSER = 32
 
 
 class Placement(Problem):
@@ -68,7 +83,10 @@ class Placement(Problem):
     ``stakes`` (n, 5): the VM's part in its host's used fraction, then by how much V J would rise in
     energy, packing, network and security if it were gone; for a PM its used fraction and by how
     much V J would fall in energy (with one PE more), packing and, per unit of vulnerability,
-    security if a VM came.
+    security if a VM came; ``recent`` (n,), VMs that moved within the last tenth of V steps;
+    ``prospect`` (n,), asinh of the most that V J gains by a move of the VM or to the PM, a bonus
+    for PMs that will be empty soon included (recent VMs count if they lead to a new best state;
+    0 in clouds of more than 65536 pairs of VM and PM or 1024 PMs).
     Objective: J, the mean of five terms, each between its bounds (of the sweeps' first pass; plain
     ones without references), 1 at the better end, 1 if it never varies: utilisation (mean over
     active PMs of the used fraction of the four resources, up), energy (over active PMs idle +
@@ -179,6 +197,12 @@ class Placement(Problem):
         self._room = cloud.capacities * SLACK
         self._needs = [tuple(row) for row in cloud.demands.tolist()]
         self._least = cloud.demands.min(axis=0)
+        self._moves = SearchMemory(n, round(_TENURE * vms))  # of VMs; PMs have none
+        self._left = np.full(vms, -1, dtype=np.int64)  # PMs that the VMs left last
+        self._prospects = np.zeros(n, dtype=np.float32)
+        near = vms * pms <= SURVEYED and self._latencies.matrix is not None
+        self._surveys = near and self.features == "full"
+        self._values = np.zeros((vms, pms) if self._surveys else (0, 0))
         self._declare()
         self.action_space = gym.spaces.MultiDiscrete([vms, pms])
 
@@ -231,6 +255,8 @@ class Placement(Problem):
                 "strangers": strangers,
                 "network": network,
                 "stakes": stakes,
+                "recent": self._moves.recent,
+                "prospect": self._prospects,
             }
             share = Attribute(size=4, low=0.0, high=1.0)
             node_attributes |= {
@@ -243,6 +269,8 @@ class Placement(Problem):
                 "strangers": amount,
                 "network": amount,
                 "stakes": Attribute(size=len(TERMS), low=0.0),
+                "recent": binary,
+                "prospect": Attribute(),
             }
             self._observation_type |= {
                 "overloaded": Graph(poolings=[Mean], spec={"overloaded": True}),
@@ -251,7 +279,8 @@ class Placement(Problem):
                 "steps_left": Function(self.steps_left),
             }
             vm_attributes = ["demand", "risk", "strangers", "network", "stakes"]
-            pm_attributes = ["free", "risk", "power", "empty", "stakes"]
+            vm_attributes += ["recent", "prospect"]
+            pm_attributes = ["free", "capacity", "risk", "power", "empty", "stakes", "prospect"]
             vm = Node(spec={"is_pm": False}, attributes=vm_attributes)
             pm = Node(spec={"is_pm": True}, attributes=pm_attributes)
         else:
@@ -296,6 +325,10 @@ class Placement(Problem):
         )
         self._mean = present_mean(self._cloud, self._state, self._bounds)
         self._witness = (0, 0)
+        self._moves.begin()
+        self._left[:] = -1
+        self._highest = self._mean
+        self._survey()
         vms = self._cloud.num_vms
         self._view.move_edges(slice(0, vms), hosts + vms)
 
@@ -317,11 +350,24 @@ class Placement(Problem):
             self._unit_cost,
             self._columns_written,
         )
+        self._moves.change(vm)
+        self._left[vm] = source
+        self._highest = max(self._highest, self._mean)
+        self._survey()
         view = self._view
         view.move_edges(vm, vms + pm)
         for name in self._moving:
             view.touch_node(name)
         return {"migration": -MIGRATION_COST * self._memory.item(vm)}
+
+    def _survey(self) -> None:
+        """Look at all moves, unless they are too many."""
+        if self._surveys:
+            means = self._mean, self._highest
+            recent, latencies = self._moves.recent, self._latencies.matrix
+            cloud, state = self._cloud, self._state
+            survey_moves(cloud, state, latencies, self._bounds, *means, recent, self._values)
+            write_prospects(self._values, self._prospects)
 
     def objective(self) -> float:
         """J, the mean of the normalised terms."""
@@ -429,6 +475,61 @@ class Placement(Problem):
             for v, p in rows.tolist()
         ]
         return np.array(values, dtype=np.float64)
+
+    def candidate_features(self, actions: Array) -> CandidateFeatures:
+        """Gains by term, chains of moves, memory of the search, and both PMs of candidate moves."""
+        rows = np.ascontiguousarray(actions, dtype=np.int64)
+        latencies, place = self._rows_around(rows)
+        chains = self._follow(rows, latencies, place)
+        each = np.empty((len(rows), EACH), dtype=np.float32)
+        left = self.episode_length - self._steps
+        describe_moves(
+            rows, self._cloud, self._state, latencies, place, self._bounds,
+            self._columns_written[-1], chains, (self._mean, self._highest),
+            self._moves.ages(rows[:, 0]), (left, left / self.episode_length), self._left, each,
+        )  # fmt: skip
+        return CandidateFeatures(each)
+
+    def _follow(self, moves: Array, latencies: Array, place: Array) -> Array:
+        """Value, gain and length of the chains that begin with moves: (k, WAYS, 3)."""
+        chains = np.empty((len(moves), WAYS, 3))
+        left = self.episode_length - self._steps
+        cloud, state, bounds = self._cloud, self._state, self._bounds
+        recent = self._moves.recent[: cloud.num_vms]
+        follow_moves(moves, cloud, state, latencies, place, bounds, recent, left, chains)
+        return chains
+
+    def _rows_around(self, moves: Array) -> tuple[Array, Array]:
+        """Latencies from the PMs around moves: rows (m, P), and the row of each PM or -1: (P,)."""
+        pms, hosts = self._cloud.num_pms, self._state.allocation
+        if self._latencies.matrix is not None:
+            return self._latencies.matrix, np.arange(pms)
+        cloud = self._cloud
+        peers = [cloud.peers[cloud.first[v] : cloud.first[v + 1]] for v in moves[:, 0].tolist()]
+        near = np.concatenate([moves[:, 1], hosts[moves[:, 0]], hosts[np.concatenate(peers)]])
+        found = list(dict.fromkeys(near.tolist()))[: max(ROWS_KEPT, 2 * len(moves))]
+        place = np.full(pms, -1)
+        place[found] = np.arange(len(found))
+        return np.stack([self._latencies.row(pm) for pm in found]), place
+
+    def advise(self) -> Array:
+        """The move of the best chain, among those that promise most in all or to a PM: (1, 2)."""
+        if not self._surveys:
+            raise UsageError(
+                f"{self.instance.name!r}: the search of placement needs full features, at most "
+                f"{SURVEYED} pairs of VM and PM and {MATRIX_LIMIT} PMs; there are "
+                f"{self._cloud.num_vms} x {self._cloud.num_pms}; choose the teacher 'greedy'"
+            )
+        values = self._values.reshape(-1)
+        best = np.argsort(-values, kind="stable")[:_CLOSER]
+        hosts = np.argsort(-self._values.max(axis=0), kind="stable")[: 2 * _CLOSER]
+        visits = self._values[:, hosts].argmax(axis=0) * self._cloud.num_pms + hosts
+        best = np.unique(np.concatenate([best, visits]))
+        best = best[self.action_mask()[best]]
+        moves = np.stack(np.divmod(best, self._cloud.num_pms), axis=1)
+        chains = self._follow(moves, *self._rows_around(moves))
+        worth = chains[:, :, 0].max(axis=1) + 0.01 * (self.preview(moves) - self._mean)
+        return moves[np.argmax(worth)][None]
 
     def draw_on(self, axes: Any) -> None:
         """The PMs with what is used of their resources, and the VMs on them by tenant."""
