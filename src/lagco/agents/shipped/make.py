@@ -70,7 +70,9 @@ class Cuts(MaxCut):
         else:
             layers = [Delaunay(rng.random((n, 2))).simplices for _ in range(2)]
             triangles = np.concatenate([layers[0], rng.permutation(n)[layers[1]]])
-            edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, ::2]]).T
+            edges = np.concatenate(
+                [triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, ::2]]
+            ).T
         edges = np.unique(np.sort(edges, axis=0), axis=1)
         signed = kind == 3 or rng.random() < 0.5
         weights = rng.choice([-1.0, 1.0], edges.shape[1]) if signed else np.ones(edges.shape[1])

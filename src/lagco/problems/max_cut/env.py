@@ -163,9 +163,7 @@ class MaxCut(Problem):
     def _apply(self, action: Any) -> None:
         node = int(action)
         first, neighbours, _ = self._adjacency
-        self._cut += flip_node(
-            first, neighbours, self._slot_weights, node, self._side, self._gain
-        )
+        self._cut += flip_node(first, neighbours, self._slot_weights, node, self._side, self._gain)
         self._best_cut = max(self._best_cut, self._cut)
         changed = self._memory.change(node)
         view = self._view

@@ -7,7 +7,7 @@ uncovered degree that some largest independent set of the rest contains, and nam
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import njit
 
 from lagco.problems.min_vertex.residual import independence, neighbourhood
 
@@ -68,9 +68,7 @@ def _exactly_spared(first, neighbours, bare, left):  # type: ignore[no-untyped-d
 @njit(cache=True)
 def _ones(x):  # type: ignore[no-untyped-def]
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + (
-        (x >> np.uint64(2)) & np.uint64(0x3333333333333333)
-    )
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
     x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
     return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
