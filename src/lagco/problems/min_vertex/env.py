@@ -35,8 +35,9 @@ class MinVertex(Problem):
     Action: ``Discrete(n)``, a node that is not selected.
     Observation: ``selected`` (n,) and ``covered`` (E,); with `full` features also ``uncovered``
     (n,), log1p of the number of uncovered edges at the node, and ``leaves`` (n,), log1p of the
-    number of its neighbours whose only uncovered edge leads to it, and ``lowest`` (n,), log1p of the
-    fewest uncovered edges of a neighbour over an uncovered edge (the largest degree where none is).
+    number of its neighbours whose only uncovered edge leads to it, and ``lowest`` (n,), log1p of
+    the fewest uncovered edges that a neighbour over an uncovered edge has (of the largest degree of
+    the graph where there is none).
     Objective: selected nodes + n x share of uncovered edges, so that it is the size of the cover
     once there is one and n at the start. Reward: its decrease over (n - best), which is
     (n x newly covered / edges - 1) / (n - best). Score: (n - size) / (n - best), 0 unless covered.
