@@ -25,6 +25,7 @@ from lagco.core.problem import Problem
 from lagco.generation import generate
 from lagco.instances import Instance
 from lagco.problems.max_cut.env import MaxCut
+from lagco.problems.min_vertex.env import MinVertex
 from lagco.problems.tsp.env import TSP
 from lagco.registration import ENTRIES
 
@@ -79,6 +80,17 @@ class Cuts(MaxCut):
         return replace(instance, size=n, arrays={"edges": edges, "weights": weights})
 
 
+class Covers(MinVertex):
+    """Graphs of up to 100 nodes, in three of ten instances."""
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
+        """An instance of `min-vertex`, which may be larger than the paper's."""
+        if size is None and rng.random() < 0.3:
+            size = int(rng.integers(10, 100, endpoint=True))
+        return super().draw(rng, size)
+
+
 @dataclass(frozen=True)
 class Recipe:
     """How the agent of one problem is trained.
@@ -101,11 +113,18 @@ class Recipe:
 RECIPES = {
     "tsp": Recipe(instances=500, steps=300_000, source=Maps),
     "max-cut": Recipe(
-        instances=200,
-        steps=49_152,
+        instances=100,
+        steps=16_384,
         source=Cuts,
         method="taught-projection",
-        settings={"rollout": 4096, "k": 32, "ranker_width": 32, "ranker_layers": 2},
+        settings={"rollout": 4096, "epochs": 3, "k": 32, "ranker_width": 32, "ranker_layers": 2},
+    ),
+    "min-vertex": Recipe(
+        instances=100,
+        steps=16_384,
+        source=Covers,
+        method="taught-projection",
+        settings={"rollout": 4096, "epochs": 3, "k": 16, "ranker_width": 32, "ranker_layers": 2},
     ),
 }
 SEED = 7
