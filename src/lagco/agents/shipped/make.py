@@ -121,7 +121,7 @@ RECIPES = {
     ),
     "min-vertex": Recipe(
         instances=100,
-        steps=16_384,
+        steps=32_768,
         source=Covers,
         method="taught-projection",
         settings={"rollout": 4096, "epochs": 3, "k": 16, "ranker_width": 32, "ranker_layers": 2},

@@ -2,7 +2,9 @@
 
 A cover takes all neighbours of a node that it leaves out, so a candidate is as good as the best of
 its neighbours is to leave out: one of few uncovered edges, whose neighbours have many and share
-them. Degrees are relative to the rest of the graph, sizes of independent sets are differences.
+them, after which a greedy independent set is large. Degrees are relative to the rest of the graph,
+sizes of independent sets are differences. Names of nodes matter only where greedy completions (the
+last four features) and the list of nodes of least degree break ties.
 """
 
 from __future__ import annotations
@@ -12,10 +14,10 @@ import math
 import numpy as np
 from numba import njit
 
-from lagco.problems.min_vertex.residual import independence, neighbourhood
+from lagco.problems.min_vertex.residual import completion, independence, neighbourhood
 
 #: features of a candidate
-EACH = 24
+EACH = 28
 #: nodes of least uncovered degree that are looked at closely
 _LISTED = 16
 #: differences of sizes of independent sets are cut off here
@@ -44,7 +46,9 @@ def describe_nodes(first, neighbours, selected, bare, low, leaves, nodes, each):
     if left == 0:
         return
     mean = 2.0 * edges / left
-    spared, top = _spared_sizes(first, neighbours, selected, bare, left, edges, mark)
+    spared, completed = _spared_sizes(first, neighbours, selected, bare, left, edges, mark)
+    top, longest = spared.max(), completed.max()
+    share = (completed == longest).sum() / min(left, _LISTED)
     density = 2.0 * edges / (left * (left - 1.0))
     for i in range(k):
         u, f = nodes[i], each[i]
@@ -72,7 +76,8 @@ def describe_nodes(first, neighbours, selected, bare, low, leaves, nodes, each):
             if not selected[neighbours[a]]:
                 mark[neighbours[a]] = True
         total = within = fewest = pairs = listed = 0
-        best, dominated = -np.inf, 0.0
+        best = farthest = -np.inf
+        dominated = 0.0
         for a in range(first[u], first[u + 1]):
             v = neighbours[a]
             if selected[v]:
@@ -88,6 +93,7 @@ def describe_nodes(first, neighbours, selected, bare, low, leaves, nodes, each):
             if spared[v] > -np.inf:
                 listed += 1
                 best = max(best, spared[v])
+                farthest = max(farthest, completed[v])
         for a in range(first[u], first[u + 1]):
             mark[neighbours[a]] = False
         within //= 2
@@ -104,15 +110,22 @@ def describe_nodes(first, neighbours, selected, bare, low, leaves, nodes, each):
         f[17] = max(-_FAR, min(_FAR, left_out - top))
         f[22] = math.log1p(fewest)
         f[23] = math.log1p(pairs)
+        f[24] = max(farthest - longest, -_FAR)
+        f[25] = 1.0 if farthest == longest else 0.0
+        f[26] = max(completed[u] - longest, -_FAR)
+        f[27] = share
 
 
 @njit(cache=True)
 def _spared_sizes(first, neighbours, selected, bare, left, edges, mark):  # type: ignore[no-untyped-def]
-    """Expected independent sets with each of the nodes of least degree (n,), and the largest.
+    """Independent sets with each of the nodes of least degree: expected and completed sizes (n,).
 
-    Of other nodes it is minus infinity.
+    Those of other nodes are minus infinity.
     """
-    sizes = np.full(bare.shape[0], -np.inf)
+    n = bare.shape[0]
+    sizes = np.full(n, -np.inf)
+    completed = np.full(n, -np.inf)
+    degree = np.empty(n, np.int64)
     listed = np.empty(_LISTED, np.int64)
     count = 0
     for v in range(bare.shape[0]):
@@ -124,10 +137,10 @@ def _spared_sizes(first, neighbours, selected, bare, left, edges, mark):  # type
             at -= 1
         listed[at] = v
         count = min(count + 1, _LISTED)
-    top = -np.inf
     for i in range(count):
         v = listed[i]
         gone, within = neighbourhood(first, neighbours, selected, bare, v, mark)
         sizes[v] = 1.0 + independence(left - 1 - bare[v], edges - gone + within)
-        top = max(top, sizes[v])
-    return sizes, top
+        completed[v] = completion(first, neighbours, bare, v, degree, mark)
+        mark[:] = False
+    return sizes, completed
