@@ -64,9 +64,12 @@ def test_one_episode_by_hand():
     env.step(2)
     assert env.objective() == 6.0
     assert env.preview(np.arange(3)).tolist() == [5.0, 3.0, 0.0]
+    nodes = env.graph_views()["graph"].nodes
+    # the squares of the weights at a node are 42 in all, 14 on average
     np.testing.assert_allclose(
-        env.graph_views()["graph"].nodes["gain"], np.array([-1, -3, -6]) / (14 / 3)
+        nodes["gain"], np.arcsinh(np.array([-1, -3, -6]) / np.sqrt(14)), rtol=1e-6
     )
+    assert nodes["recent"].tolist() == [0, 0, 1]
     env.reset(options={"start": "current"})
     assert env.objective() == 5.0
     assert env.solution().tolist() == [0, 1, 0]

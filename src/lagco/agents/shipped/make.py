@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.spatial import Delaunay
 
 from lagco.agents.bundle import DESCRIPTION, SPACE, WEIGHTS
 from lagco.agents.shipped import FOLDER
@@ -25,6 +26,8 @@ from lagco.agents.training import train
 from lagco.core.problem import Problem
 from lagco.instances import Instance, References
 from lagco.problems import problem_class
+from lagco.problems.max_cut.env import MaxCut
+from lagco.problems.min_vertex.env import MinVertex
 from lagco.problems.ospf.env import OSPF
 from lagco.problems.traffic.env import Traffic
 from lagco.problems.tsp.env import TSP
@@ -51,6 +54,50 @@ class Maps(TSP):
         pull = rng.uniform(0.2, 0.8, size=len(centres))[nearest, None]
         gathered = cities + pull * (centres[nearest] - cities)
         return replace(instance, arrays={**instance.arrays, "coordinates": gathered})
+
+
+class Cuts(MaxCut):
+    """Small relatives of Gset's graphs, in every other instance: weights 1 or +-1 on a torus, on
+    random pairs, or on two triangulations laid over each other.
+    """
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
+        """An instance of `max-cut`, the edges and weights of which may be others."""
+        instance = super().draw(rng, size)
+        n, kind = instance.size, int(rng.integers(6))
+        if kind < 3 or n < 16:
+            return instance
+        if kind == 3:
+            rows = int(rng.integers(4, n // 4, endpoint=True))
+            places = np.arange(rows * (n // rows)).reshape(rows, -1)
+            shifted = [np.roll(places, -1, axis=axis).reshape(-1) for axis in (0, 1)]
+            n = places.size
+            edges = np.stack([np.tile(places.reshape(-1), 2), np.concatenate(shifted)])
+        elif kind == 4:
+            pairs = np.stack(np.triu_indices(n, k=1))
+            edges = pairs[:, rng.random(pairs.shape[1]) < rng.uniform(0.1, 0.6)]
+        else:
+            layers = [Delaunay(rng.random((n, 2))).simplices for _ in range(2)]
+            triangles = np.concatenate([layers[0], rng.permutation(n)[layers[1]]])
+            edges = np.concatenate(
+                [triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, ::2]]
+            ).T
+        edges = np.unique(np.sort(edges, axis=0), axis=1)
+        signed = kind == 3 or rng.random() < 0.5
+        weights = rng.choice([-1.0, 1.0], edges.shape[1]) if signed else np.ones(edges.shape[1])
+        return replace(instance, size=n, arrays={"edges": edges, "weights": weights})
+
+
+class Covers(MinVertex):
+    """Graphs of up to 100 nodes, in three of ten instances."""
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
+        """An instance of `min-vertex`, which may be larger than the paper's."""
+        if size is None and rng.random() < 0.3:
+            size = int(rng.integers(10, 100, endpoint=True))
+        return super().draw(rng, size)
 
 
 class SmallOSPF(OSPF):
@@ -98,6 +145,34 @@ RECIPES: dict[str, Recipe] = {
         effort=0.1,
         settings={"steps": 131_072, "rollout": 4096, "epochs": 4, "temperature": 0.3},
     ),
+    "min-vertex": Recipe(
+        instances=100,
+        source=Covers,
+        settings={
+            "steps": 32_768,
+            "rollout": 4096,
+            "epochs": 3,
+            "ranker_width": 32,
+            "ranker_layers": 2,
+        },
+    ),
+    "max-cut": Recipe(
+        instances=100,
+        source=Cuts,
+        settings={
+            "steps": 16_384,
+            "rollout": 4096,
+            "epochs": 3,
+            "k": 32,
+            "ranker_width": 32,
+            "ranker_layers": 2,
+        },
+    ),
+    "placement": Recipe(
+        instances=80,
+        sweeps=500,
+        settings={"steps": 12_288, "rollout": 3072, "epochs": 4, "k": 32},
+    ),
     "ospf": Recipe(
         instances=60,
         source=SmallOSPF,
@@ -125,14 +200,10 @@ RECIPES: dict[str, Recipe] = {
             "ranker_layers": 2,
             "temperature": 1.0,
         },
-    "placement": Recipe(
-        instances=80,
-        sweeps=500,
-        settings={"steps": 12_288, "rollout": 3072, "epochs": 4, "k": 32},
     ),
     "cyber-path": Recipe(
         instances=40,
-        settings={"steps": 12_288, "rollout": 4096, "epochs": 4, "k": 16},
+        settings={"steps": 12_288, "rollout": 4096, "epochs": 4},
     ),
 }
 

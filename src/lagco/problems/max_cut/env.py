@@ -8,7 +8,9 @@ import gymnasium as gym
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.candidates import CandidateFeatures
 from lagco.core.graph import GraphView
+from lagco.core.memory import SearchMemory
 from lagco.core.pooling import Mean
 from lagco.core.problem import Problem, named_start
 from lagco.core.spec import Attribute, Function, Graph, Node
@@ -16,8 +18,15 @@ from lagco.errors import InstanceError, UsageError
 from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.adjacency import adjacency
 from lagco.problems.features import graph_observation
+from lagco.problems.max_cut.candidates import EACH, describe_nodes
+from lagco.problems.max_cut.chains import BASE, SHARE, SPREAD, TINY
 from lagco.problems.max_cut.generator import draw_weights
-from lagco.problems.max_cut.kernels import flip_node, heaviest_edges, initial_gains
+from lagco.problems.max_cut.kernels import (
+    flip_node,
+    heaviest_edges,
+    initial_gains,
+    scale_gains,
+)
 from lagco.problems.max_cut.weights import cut_value, weighted_edges
 
 HEAVIEST = 10
@@ -31,7 +40,9 @@ class MaxCut(Problem):
     View ``graph``: for every node its 10 edges of largest absolute weight; the cut counts all.
     Action: ``Discrete(n)``, the node to move; every node is valid.
     Observation: ``side`` (n,); with `full` features also ``gain`` (n,), what moving the node adds
-    to the cut, over the mean absolute weighted degree.
+    to the cut, as asinh(gain / unit), where the unit is the deviation of a node's gain under random
+    sides; ``recent`` (n,), whether the node was moved lately; how far the cut is behind the best of
+    the episode, the share of nodes whose move would improve it, and the share of steps left.
     Reward: change of cut / best. Score: cut / best. There is no "do nothing", so the best state of
     an episode matters beside the last one.
     Start: all nodes on side 0 (``current``: the instance's own sides), or sides given as an array.
@@ -90,7 +101,11 @@ class MaxCut(Problem):
         self._side = np.zeros(n, dtype=np.int8)
         self._gain = np.zeros(n)
         self._scaled_gain = np.zeros(n, dtype=np.float32)
-        self._mean_degree = float(np.abs(self._slot_weights).sum() / n) or 1.0
+        self._degree = np.bincount(
+            edges.reshape(-1), weights=np.abs(np.tile(weights, 2)), minlength=n
+        )
+        self._unit_gain = float(np.sqrt(np.square(self._slot_weights).sum() / n)) or 1.0
+        self._memory = SearchMemory(n, round(BASE + SHARE * n + SPREAD / 2))
         kept = heaviest_edges(first, edge_ids, self._slot_weights, len(weights), HEAVIEST)
         full = self.features == "full"
         self._unit_weight = (float(np.abs(weights).max(initial=0.0)) or 1.0) if full else 1.0
@@ -106,15 +121,17 @@ class MaxCut(Problem):
         self._observation_type = graph_observation(self.features, "graph")
         self._action_type = {"node": Node()}
         if full:
-            nodes["gain"] = self._scaled_gain
-            self._node_attributes = {"side": binary, "gain": Attribute()}
+            nodes |= {"gain": self._scaled_gain, "recent": self._memory.recent}
+            self._node_attributes = {"side": binary, "gain": Attribute(), "recent": binary}
             self._observation_type = {
                 **self._observation_type,
                 "side 0": Graph(poolings=[Mean], spec={"side": 0}),
                 "side 1": Graph(poolings=[Mean], spec={"side": 1}),
                 "steps_left": Function(self.steps_left),
+                "behind": Function(self._behind),
+                "improving": Function(self._improving),
             }
-            self._action_type = {"node": Node(attributes=["gain"])}
+            self._action_type = {"node": Node(attributes=["gain", "recent"])}
         self._view = GraphView(n, edges[:, kept], nodes=nodes, edge_attributes={"weight": shown})
         self.action_space = gym.spaces.Discrete(n)
 
@@ -137,27 +154,23 @@ class MaxCut(Problem):
             self._side[:] = 0 if sides is None else _checked_sides(sides, self.instance)
         else:
             self._side[:] = _checked_sides(start, self.instance)
-        self._cut = cut_value(self._edges, self._weights, self._side)
+        self._cut = self._best_cut = cut_value(self._edges, self._weights, self._side)
+        self._memory.begin()
         first, neighbours, _ = self._adjacency
         initial_gains(first, neighbours, self._slot_weights, self._side, self._gain)
-        self._scaled_gain[:] = self._gain / self._mean_degree
+        self._scaled_gain[:] = np.arcsinh(self._gain / self._unit_gain)
 
     def _apply(self, action: Any) -> None:
         node = int(action)
         first, neighbours, _ = self._adjacency
-        self._cut += flip_node(
-            first,
-            neighbours,
-            self._slot_weights,
-            node,
-            self._mean_degree,
-            self._side,
-            self._gain,
-            self._scaled_gain,
-        )
+        self._cut += flip_node(first, neighbours, self._slot_weights, node, self._side, self._gain)
+        self._best_cut = max(self._best_cut, self._cut)
+        changed = self._memory.change(node)
         view = self._view
         view.touch_node("side", node)
         if self.features == "full":
+            scale_gains(first, neighbours, node, self._gain, self._unit_gain, self._scaled_gain)
+            view.touch_node("recent", np.array(changed, dtype=np.int64))
             view.touch_node("gain", neighbours[first[node] : first[node + 1]])
             view.touch_node("gain", node)
 
@@ -199,6 +212,55 @@ class MaxCut(Problem):
     def preview(self, actions: Array) -> Array:
         """The cut after moving each node: (k,)."""
         return self._cut + self._gain[actions]
+
+    def _behind(self, view: GraphView) -> float:
+        """How far the cut is behind the best of the episode, as gains are scaled."""
+        return float(np.arcsinh((self._best_cut - self._cut) / self._unit_gain))
+
+    def _improving(self, view: GraphView) -> float:
+        """Share of the nodes whose move improves the cut."""
+        return float(np.count_nonzero(self._gain > TINY * self._unit_gain) / len(self._gain))
+
+    def candidate_features(self, actions: Array) -> CandidateFeatures:
+        """Gains, chains of moves, times since the last move and the state of the search."""
+        nodes = np.asarray(actions, dtype=np.int64).reshape(-1)
+        each = np.empty((len(nodes), EACH), dtype=np.float32)
+        first, neighbours, _ = self._adjacency
+        describe_nodes(
+            first,
+            neighbours,
+            self._slot_weights,
+            self._side,
+            self._gain,
+            self._degree,
+            nodes,
+            self._memory.ages(nodes),
+            self._cut,
+            self._best_cut,
+            self._unit_gain,
+            self.steps_left(self._view),
+            each,
+        )
+        return CandidateFeatures(each)
+
+    def advise(self) -> Array:
+        """What a tabu search that looks ahead would move."""
+        from lagco.problems.max_cut.teacher import advised_nodes
+
+        first, neighbours, _ = self._adjacency
+        found: Array = advised_nodes(
+            first,
+            neighbours,
+            self._slot_weights,
+            self._side,
+            self._gain,
+            self._memory.ages(np.arange(self.instance.size)),
+            self._memory.steps,
+            self._cut,
+            self._best_cut,
+            self._unit_gain,
+        )
+        return found
 
     def draw_on(self, axes: Any) -> None:
         """Nodes by side, edges of the view that are cut in colour."""

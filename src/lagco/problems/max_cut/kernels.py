@@ -20,22 +20,27 @@ def initial_gains(first, neighbours, slot_weights, side, gain):  # type: ignore[
 
 
 @njit(cache=True)
-def flip_node(  # type: ignore[no-untyped-def]
-    first, neighbours, slot_weights, node, unit, side, gain, scaled_gain
-):
+def flip_node(first, neighbours, slot_weights, node, side, gain):  # type: ignore[no-untyped-def]
     """Move `node` to the other side; return what that adds to the cut."""
     added = gain[node]
     side[node] = 1 - side[node]
     gain[node] = -added
-    scaled_gain[node] = -added / unit
     for k in range(first[node], first[node + 1]):
         other = neighbours[k]
         if side[other] == side[node]:
             gain[other] += 2.0 * slot_weights[k]
         else:
             gain[other] -= 2.0 * slot_weights[k]
-        scaled_gain[other] = gain[other] / unit
     return added
+
+
+@njit(cache=True)
+def scale_gains(first, neighbours, node, gain, unit, scaled_gain):  # type: ignore[no-untyped-def]
+    """Bring the scaled gains of `node` and its neighbours up to date."""
+    scaled_gain[node] = np.arcsinh(gain[node] / unit)
+    for k in range(first[node], first[node + 1]):
+        other = neighbours[k]
+        scaled_gain[other] = np.arcsinh(gain[other] / unit)
 
 
 @njit(cache=True)

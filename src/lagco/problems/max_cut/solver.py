@@ -36,7 +36,6 @@ def search_cut(first, neighbours, slot_weights, moves, stream):  # type: ignore[
     n = first.shape[0] - 1
     side = np.zeros(n, dtype=np.int8)
     gain = np.empty(n)
-    scaled = np.empty(n)
     free_at = np.zeros(n, dtype=np.int64)
     tenure = 3 + n // 100
     for v in range(n):
@@ -61,7 +60,7 @@ def search_cut(first, neighbours, slot_weights, moves, stream):  # type: ignore[
                     node = v
         if node < 0:
             node = next_below(stream, n)
-        cut += flip_node(first, neighbours, slot_weights, node, 1.0, side, gain, scaled)
+        cut += flip_node(first, neighbours, slot_weights, node, side, gain)
         free_at[node] = move + 1 + tenure + next_below(stream, 10)
         if cut > local_best:
             local_best = cut
@@ -74,10 +73,10 @@ def search_cut(first, neighbours, slot_weights, moves, stream):  # type: ignore[
             share = 2 + next_below(stream, max(1, n // 4))
             for v in range(n):
                 if side[v] != best[v]:
-                    cut += flip_node(first, neighbours, slot_weights, v, 1.0, side, gain, scaled)
+                    cut += flip_node(first, neighbours, slot_weights, v, side, gain)
             for _ in range(share):
                 v = next_below(stream, n)
-                cut += flip_node(first, neighbours, slot_weights, v, 1.0, side, gain, scaled)
+                cut += flip_node(first, neighbours, slot_weights, v, side, gain)
                 free_at[v] = move + tenure + next_below(stream, 10)
             local_best = cut
             last_progress = move

@@ -35,7 +35,6 @@ def _sweep(first, neighbours, slot_weights, sweeps, tolerance, stream):  # type:
     best = side.copy()
     best_cut = 0.0
     gain = np.empty(n)
-    scaled = np.empty(n)
     chances = np.empty(n)
     for _ in range(sweeps):
         for v in range(n):
@@ -52,7 +51,7 @@ def _sweep(first, neighbours, slot_weights, sweeps, tolerance, stream):  # type:
             node = choose_in_proportion(stream, chances, n)
             if node < 0:
                 break
-            cut += flip_node(first, neighbours, slot_weights, node, 1.0, side, gain, scaled)
+            cut += flip_node(first, neighbours, slot_weights, node, side, gain)
         if cut > best_cut:
             best_cut = cut
             best[:] = side

@@ -8,6 +8,7 @@ import gymnasium as gym
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.candidates import CandidateFeatures
 from lagco.core.graph import GraphView
 from lagco.core.pooling import Mean
 from lagco.core.problem import Problem, named_start
@@ -16,8 +17,14 @@ from lagco.errors import InstanceError, UsageError
 from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.adjacency import adjacency, edges_of
 from lagco.problems.features import graph_observation
+from lagco.problems.min_vertex.candidates import EACH, describe_nodes
 from lagco.problems.min_vertex.generator import draw_graph
-from lagco.problems.min_vertex.kernels import count_leaves, select_node
+from lagco.problems.min_vertex.kernels import (
+    count_leaves,
+    count_lowest,
+    select_node,
+    update_lowest,
+)
 
 
 class MinVertex(Problem):
@@ -28,7 +35,9 @@ class MinVertex(Problem):
     Action: ``Discrete(n)``, a node that is not selected.
     Observation: ``selected`` (n,) and ``covered`` (E,); with `full` features also ``uncovered``
     (n,), log1p of the number of uncovered edges at the node, and ``leaves`` (n,), log1p of the
-    number of its neighbours whose only uncovered edge leads to it.
+    number of its neighbours whose only uncovered edge leads to it, and ``lowest`` (n,), log1p of
+    the fewest uncovered edges that a neighbour over an uncovered edge has (of the largest degree of
+    the graph where there is none).
     Objective: selected nodes + n x share of uncovered edges, so that it is the size of the cover
     once there is one and n at the start. Reward: its decrease over (n - best), which is
     (n x newly covered / edges - 1) / (n - best). Score: (n - size) / (n - best), 0 unless covered.
@@ -91,7 +100,11 @@ class MinVertex(Problem):
         self._uncovered = np.zeros(n, dtype=np.float32)
         self._leaves = np.zeros(n, dtype=np.int64)
         self._single = np.zeros(n, dtype=np.float32)  # log1p of these
-        self._changed = np.zeros(2 * n + 1, dtype=np.int64)  # scratch
+        self._low = np.zeros(n, dtype=np.int64)
+        self._lowest = np.zeros(n, dtype=np.float32)  # log1p of these
+        self._missing = int(self._degree.max(initial=1))
+        self._changed = np.zeros(2 * n + 1, dtype=np.int64)  # scratch, as is the next
+        self._lowered = np.zeros(n, dtype=bool)
         nodes: dict[str, Any] = {"selected": self._selected}
         binary = Attribute(type="binary")
         self._node_attributes = {"selected": binary}
@@ -100,10 +113,11 @@ class MinVertex(Problem):
         self._action_type = {"node": Node(spec={"selected": False})}
         if self.features == "full":
             amount = Attribute(low=0.0)
-            nodes |= {"uncovered": self._uncovered, "leaves": self._single}
-            self._node_attributes = {"selected": binary, "uncovered": amount, "leaves": amount}
+            known = ["uncovered", "leaves", "lowest"]
+            amounts = (self._uncovered, self._single, self._lowest)
+            nodes |= dict(zip(known, amounts, strict=True))
+            self._node_attributes = {"selected": binary} | dict.fromkeys(known, amount)
             self._observation_type |= {"selected": Graph(poolings=[Mean], spec={"selected": True})}
-            known = ["uncovered", "leaves"]
             self._action_type = {"node": Node(spec={"selected": False}, attributes=known)}
         self._view = GraphView(n, edges, nodes=nodes, edge_attributes={"covered": self._covered})
         self.action_space = gym.spaces.Discrete(n)
@@ -124,6 +138,15 @@ class MinVertex(Problem):
         self._uncovered[:] = np.log1p(self._degree)
         first, neighbours, _ = self._adjacency
         count_leaves(first, neighbours, self._bare, self._leaves, self._single)
+        count_lowest(
+            first,
+            neighbours,
+            self._selected,
+            self._bare,
+            self._missing,
+            self._low,
+            self._lowest,
+        )
         self._size = 0
         self._left = self._num_edges
         for node in chosen.tolist():
@@ -145,6 +168,17 @@ class MinVertex(Problem):
         self._left -= newly
         self._size += 1
         first, neighbours, edge_ids = self._adjacency
+        update_lowest(
+            first,
+            neighbours,
+            self._selected,
+            self._bare,
+            self._missing,
+            node,
+            self._low,
+            self._lowest,
+            self._lowered,
+        )
         around = slice(first[node], first[node + 1])
         view = self._view
         view.touch_node("selected", node)
@@ -153,6 +187,7 @@ class MinVertex(Problem):
             view.touch_node("uncovered", neighbours[around])
             view.touch_node("uncovered", node)
             view.touch_node("leaves", self._changed[:changed].copy())
+            view.touch_node("lowest", np.flatnonzero(self._lowered))
 
     def objective(self) -> float:
         """Selected nodes + n x share of uncovered edges."""
@@ -203,6 +238,31 @@ class MinVertex(Problem):
     def preview(self, actions: Array) -> Array:
         """Edges each node would newly cover: (k,)."""
         return self._bare[actions].astype(np.float64)
+
+    def candidate_features(self, actions: Array) -> CandidateFeatures:
+        """Uncovered degrees, neighbourhoods and what remains, of candidate nodes."""
+        nodes = np.asarray(actions, dtype=np.int64).reshape(-1)
+        each = np.empty((len(nodes), EACH), dtype=np.float32)
+        first, neighbours, _ = self._adjacency
+        describe_nodes(
+            first,
+            neighbours,
+            self._selected,
+            self._bare,
+            self._low,
+            self._leaves,
+            nodes,
+            each,
+        )
+        return CandidateFeatures(each)
+
+    def advise(self) -> Array:
+        """Neighbours of a node that a smallest cover of the rest leaves out."""
+        from lagco.problems.min_vertex.teacher import advised_nodes
+
+        first, neighbours, _ = self._adjacency
+        found: Array = advised_nodes(first, neighbours, self._selected, self._bare)
+        return found
 
     def draw_on(self, axes: Any) -> None:
         """The graph, its cover so far, and what is still uncovered."""

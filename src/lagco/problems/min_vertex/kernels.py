@@ -55,3 +55,51 @@ def count_leaves(first, neighbours, bare, leaves, single):  # type: ignore[no-un
         for k in range(first[v], first[v + 1]):
             leaves[v] += bare[neighbours[k]] == 1
         single[v] = math.log1p(leaves[v])
+
+
+@njit(cache=True)
+def count_lowest(first, neighbours, selected, bare, missing, low, lowest):  # type: ignore[no-untyped-def]
+    """Fewest uncovered edges of a neighbour over an uncovered edge, for every node; log1p of it.
+
+    `missing` where a node has no uncovered edge.
+    """
+    for v in range(bare.shape[0]):
+        low[v] = _lowest_near(first, neighbours, selected, bare, missing, v)
+        lowest[v] = math.log1p(low[v])
+
+
+@njit(cache=True)
+def update_lowest(  # type: ignore[no-untyped-def]
+    first, neighbours, selected, bare, missing, node, low, lowest, changed
+):
+    """The same after `node` was selected; changed (n,) bool says where it differs from before."""
+    changed[:] = False
+    low[node] = missing
+    lowest[node] = math.log1p(missing)
+    changed[node] = True
+    for k in range(first[node], first[node + 1]):
+        other = neighbours[k]
+        if selected[other]:
+            continue
+        fewest = _lowest_near(first, neighbours, selected, bare, missing, other)
+        changed[other] |= fewest != low[other]
+        low[other] = fewest
+        lowest[other] = math.log1p(fewest)
+        for j in range(first[other], first[other + 1]):
+            last = neighbours[j]
+            if not selected[last] and bare[other] < low[last]:
+                low[last] = bare[other]
+                lowest[last] = math.log1p(bare[other])
+                changed[last] = True
+
+
+@njit(cache=True)
+def _lowest_near(first, neighbours, selected, bare, missing, node):  # type: ignore[no-untyped-def]
+    fewest = missing
+    if selected[node]:
+        return fewest
+    for k in range(first[node], first[node + 1]):
+        other = neighbours[k]
+        if not selected[other]:
+            fewest = min(fewest, bare[other])
+    return fewest
