@@ -201,7 +201,7 @@ def _policy(
     elif Path(policy).is_dir():
         from lagco.agents.bundle import load
 
-        chosen = load(policy, problem)
+        chosen = load(policy, problem, decoder=decoder)
     else:
         chosen = plain_policy(str(policy))
     if decoder is not None:

@@ -321,6 +321,8 @@ def test_measurements_may_change(folder):
 def test_a_rule_is_imported_if_the_caller_names_it(folder):
     rule = "rule:tests.latent.test_space:last"
     forge(AGENT, folder, put("config", "decoder", value=rule))
+    assert lagco.info(folder)["config"]["decoder"] == rule
+    assert lagco.evaluate(folder, instances()[:1], episodes=1, decoder=rule, k=3).results
     agent = lagco.load(folder, decoder=rule)
     env = problem_class("tsp")(instances()[0])
     env.reset(seed=0)
