@@ -98,7 +98,7 @@ def _policy(
     elif Path(policy).is_dir():
         from lagco.agents.bundle import load
 
-        chosen = load(policy, problem)
+        chosen = load(policy, problem, decoder=decoder)
     else:
         chosen = plain_policy(str(policy))
     if isinstance(chosen, type) or not callable(getattr(chosen, "act", None)):

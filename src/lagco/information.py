@@ -29,7 +29,7 @@ def info(path: str | Path) -> dict[str, Any]:
 
         description = read_description(path)
         if description["problem"] in ENTRIES:  # of another's problem, only the description is read
-            load(path)
+            load(path, decoder="nearest")  # a rule that it names is not imported
         return {"kind": "agent", **description}
     if path.is_dir():
         return _about_data(DataSet.load(path))

@@ -231,7 +231,7 @@ def _player(
         loaded = default_agent(cls.name)
         by = f"{loaded.name} (default agent)"
     else:
-        loaded = agent if isinstance(agent, Agent) else load(agent, cls)
+        loaded = agent if isinstance(agent, Agent) else load(agent, cls, decoder=decoder)
         by = loaded.name
     if loaded.problem.name != cls.name:
         raise UsageError(f"the agent decides on {loaded.problem.name!r}, the file is {cls.name!r}")

@@ -250,6 +250,16 @@ def test_a_network_for_another_observation_is_refused(method, columns, tmp_path)
         agent.act(env)
 
 
+def test_weights_beyond_measure_are_named(tmp_path):
+    """A proto-action that is not finite has no nearest action."""
+    folder = shutil.copytree(trained("soft-projection"), tmp_path / "copy")
+    forge(AGENT, folder, tensors=lambda a: [a[f"policy.{i}.weight"].fill(3e38) for i in range(3)])
+    env = problem_class("tsp")(instances()[0])
+    env.reset(seed=0)
+    with np.errstate(all="ignore"), pytest.raises(LagcoError, match="not finite; are weights too"):
+        lagco.load(folder).act(env)
+
+
 def test_a_scorer_for_another_observation_is_refused(folder):
     wide = {
         "scorer.0.weight": np.zeros((1, 4), np.float32),
@@ -311,6 +321,8 @@ def test_measurements_may_change(folder):
 def test_a_rule_is_imported_if_the_caller_names_it(folder):
     rule = "rule:tests.latent.test_space:last"
     forge(AGENT, folder, put("config", "decoder", value=rule))
+    assert lagco.info(folder)["config"]["decoder"] == rule
+    assert lagco.evaluate(folder, instances()[:1], episodes=1, decoder=rule, k=3).results
     agent = lagco.load(folder, decoder=rule)
     env = problem_class("tsp")(instances()[0])
     env.reset(seed=0)

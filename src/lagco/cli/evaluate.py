@@ -49,7 +49,7 @@ def evaluate(
 
     evaluations = []
     for folder in agent or ():
-        bundle = lagco.load(folder, problem)
+        bundle = lagco.load(folder, problem, decoder=decoder)
         found = lagco.evaluate(
             bundle, data, episodes=episodes, problem=problem, decoder=decoder, k=k
         )

@@ -27,6 +27,8 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lagco.errors import UsageError
+
 Metric = Literal["l2", "inner", "cosine"]
 METRICS: tuple[str, ...] = get_args(Metric)
 CODES = {metric: code for code, metric in enumerate(METRICS)}  # as compiled loops know them
@@ -93,7 +95,7 @@ def as_query(query: ArrayLike, width: int) -> tuple[Floats, float]:
         raise ValueError(f"the query must have shape ({width},), not {vector.shape}")
     square = float(vector @ vector)
     if not math.isfinite(square):
-        raise ValueError("the query holds values that are not finite")
+        raise UsageError("the query holds values that are not finite; are weights too large?")
     return vector, square
 
 
@@ -110,7 +112,7 @@ def score_table(
         linear, check = kernels().negative_dots(table, query)
         norms = linear
     if not math.isfinite(check):
-        raise ValueError(f"{name} holds values that are not finite")
+        raise UsageError(f"{name} holds values that are not finite; are weights too large?")
     return linear, norms
 
 

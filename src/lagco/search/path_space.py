@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lagco.errors import UsageError
 from lagco.search import metrics
 from lagco.search.axes import Layout
 from lagco.search.errors import TooManyActions
@@ -170,7 +171,9 @@ class PathSpace:
         loops, code = metrics.listed_kernels(), metrics.CODES[metric]
         node, node_norms, check = loops.position_scores(self._stacked, query[at:], code)
         if not math.isfinite(check):
-            raise ValueError("node vectors holds values that are not finite")
+            raise UsageError(
+                "node vectors holds values that are not finite; are weights too large?"
+            )
         pad = loops.empty_positions(query[at:], self.paths.positions, code)
         return ScoredPaths(self.paths, demand, demand_norms, node, node_norms, pad, leading, worst)
 
