@@ -120,11 +120,11 @@ RECIPES = {
         settings={"rollout": 4096, "epochs": 3, "k": 32, "ranker_width": 32, "ranker_layers": 2},
     ),
     "min-vertex": Recipe(
-        instances=100,
-        steps=32_768,
+        instances=200,
+        steps=49_152,
         source=Covers,
         method="taught-projection",
-        settings={"rollout": 4096, "epochs": 3, "k": 16, "ranker_width": 32, "ranker_layers": 2},
+        settings={"rollout": 4096, "epochs": 6, "k": 32, "ranker_width": 32, "ranker_layers": 2},
     ),
 }
 SEED = 7
