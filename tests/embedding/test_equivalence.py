@@ -250,7 +250,7 @@ def test_an_unchanged_view_is_not_computed_again():
 
 
 def test_a_value_that_is_not_finite_is_refused_and_forgotten():
-    from lagco.errors import UsageError
+    from lagco.errors import SpecError
 
     encoder = brief_encoder("tsp", "full")
     env = PROBLEMS["tsp"](size=12)
@@ -263,7 +263,7 @@ def test_a_value_that_is_not_finite_is_refused_and_forgotten():
     for make in (True, False):
         other = encoder.embedder(compiled=make)
         for one in (embedder, other):
-            with pytest.raises(UsageError, match="'to_start': row 3"):
+            with pytest.raises(SpecError, match="'to_start': row 3"):
                 one(env.graph_views())
     view.set_node("to_start", 3, kept)
     assert np.array_equal(embedder(env.graph_views())["cities"], good)
@@ -300,10 +300,10 @@ def test_a_graph_without_nodes():
 
 def test_a_declaration_that_differs_is_refused():
     from lagco.core.declaration import read_declaration
-    from lagco.errors import UsageError
+    from lagco.errors import SpecError
 
     encoder = brief_encoder("tsp", "full")
     full, paper = (PROBLEMS["tsp"](size=12, features=features) for features in ("full", "paper"))
     encoder.embedder(read_declaration(full, full.graph_views()))
-    with pytest.raises(UsageError, match="'cities', nodes: the encoder was trained with the attr"):
+    with pytest.raises(SpecError, match="'cities', nodes: the encoder was trained with the attr"):
         encoder.embedder(read_declaration(paper, paper.graph_views()))

@@ -16,7 +16,7 @@ from lagco.embedding.features import NEW, REWIRED, SAME, TOUCHED, ViewFeatures
 from lagco.embedding.layout import ViewLayout, table_layout
 from lagco.embedding.norms import apply_norm
 from lagco.embedding.reduction import fit_reduction
-from lagco.errors import UsageError
+from lagco.errors import SpecError
 from tests.embedding.listings import VULNERABILITIES, fake_sentence_encoder
 
 
@@ -73,7 +73,7 @@ def test_columns_stand_in_the_declared_order_and_can_be_found():
     assert features.edges.matrix.tolist() == [[0], [1]]
     assert features.layout.nodes["at"].columns == slice(3, 5)
     assert features.layout.nodes.columns(["at", "flag"]) == [3, 4, 0]
-    with pytest.raises(UsageError, match="did you mean 'flag'"):
+    with pytest.raises(SpecError, match="did you mean 'flag'"):
         features.layout.nodes["flagg"]
 
 
@@ -96,7 +96,7 @@ def test_callable_extractors_and_their_reduction():
     matrix = features_of(view, {"word": reduced}).nodes.matrix
     assert matrix.shape == (4, 1) and np.allclose(np.diff(matrix[:3, 0]), np.sqrt(5))
     odd = Attribute(extractor=lambda word: [0.0] * len(word))
-    with pytest.raises(UsageError, match="widths"):
+    with pytest.raises(SpecError, match="widths"):
         features_of(view, {"word": odd})
 
 
@@ -142,7 +142,7 @@ def test_no_attributes_at_all_gives_a_column_of_ones():
 )
 def test_values_that_do_not_fit_are_named(column, attribute, message):
     view = GraphView(2, np.zeros((2, 0)), nodes={"thing": column})
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(SpecError, match=message):
         features_of(view, {"thing": attribute})
 
 
@@ -217,7 +217,7 @@ def test_rows_that_are_not_there_are_refused(rows):
     view = GraphView(3, np.zeros((2, 0)), nodes={"a": np.zeros(3)})
     features = features_of(view, {"a": Attribute()})
     view.touch_node("a", rows)
-    with pytest.raises(UsageError, match="was noted as changed, there are 3"):
+    with pytest.raises(SpecError, match="was noted as changed, there are 3"):
         features.sync(view)
 
 
@@ -226,7 +226,7 @@ def test_a_column_of_another_length_is_refused():
     features = features_of(view, {"a": Attribute()})
     view.nodes["a"] = np.zeros(2)
     view.touch_node("a")
-    with pytest.raises(UsageError, match="a has 2 rows, the view has 3"):
+    with pytest.raises(SpecError, match="a has 2 rows, the view has 3"):
         features.sync(view)
 
 

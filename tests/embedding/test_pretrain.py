@@ -42,7 +42,7 @@ def test_unseen_instances_are_reconstructed_better_than_from_a_random_encoder(na
         "tsp": {"node/visited", "node/current", "node/start", "node/position", "node/to_current",
                 "node/to_start", "node/to_centre", "node/nearest_left", "node/share_left",
                 "edge/distance", "adjacency"},
-        "min-vertex": {"node/selected", "node/uncovered", "node/leaves", "edge/covered",
+        "min-vertex": {"node/selected", "node/uncovered", "node/leaves", "node/lowest", "edge/covered",
                        "adjacency"},
     }  # fmt: skip
     assert set(heads) == wanted[name]
@@ -137,7 +137,7 @@ def test_negatives_are_no_neighbours_and_graphs_without_any_contribute_nothing()
     for edges in (complete, np.zeros((2, 0), dtype=int)):
         from lagco.core.graph import GraphView
 
-        names = ("selected", "uncovered", "leaves")
+        names = ("selected", "uncovered", "leaves", "lowest")
         view = GraphView(
             n,
             edges,

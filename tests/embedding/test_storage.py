@@ -15,7 +15,7 @@ from lagco.core.pooling import Sum
 from lagco.core.spec import Attribute
 from lagco.embedding import Encoder, EncoderConfig, EncoderFileError, pretrain_on
 from lagco.embedding.storage import ENCODER
-from lagco.errors import UsageError
+from lagco.errors import SpecError, UsageError
 from tests.embedding.environments import BRIEF, PROBLEMS, Growing, brief_encoder
 from tests.store.forging import forge
 from tests.store.forging import put as _set
@@ -86,15 +86,15 @@ def test_callables_come_from_the_declaration(tmp_path):
     encoder.save(tmp_path)
     wanted = encoder.embedder()(env.graph_views())["graph"]
     loaded = Encoder.load(tmp_path)
-    with pytest.raises(UsageError, match=r"test_storage:length_of is not stored.*declaration"):
+    with pytest.raises(SpecError, match=r"test_storage:length_of is not stored.*declaration"):
         loaded.embedder()(env.graph_views())
     bound = Encoder.load(tmp_path, declaration_of(Named()))
     assert np.array_equal(bound.embedder()(env.graph_views())["graph"], wanted)
-    with pytest.raises(UsageError, match=r"'kind'.*twice_the_length_of.*trained.*length_of"):
+    with pytest.raises(SpecError, match=r"'kind'.*twice_the_length_of.*trained.*length_of"):
         Encoder.load(tmp_path, declaration_of(Named(twice_the_length_of)))
-    with pytest.raises(UsageError, match=r"'kind'.*norm='l1', trained None"):
+    with pytest.raises(SpecError, match=r"'kind'.*norm='l1', trained None"):
         Encoder.load(tmp_path, declaration_of(Named(norm="l1")))
-    with pytest.raises(UsageError, match="trained with the attributes kind, old, the environment"):
+    with pytest.raises(SpecError, match="trained with the attributes kind, old, the environment"):
         Encoder.load(tmp_path, declaration_of(Growing()))
 
 
@@ -102,7 +102,7 @@ def test_a_direction_that_differs_is_named():
     encoder = pretrain_on([Growing()], training=BRIEF)
     env = Growing(directed=True)
     env.reset(seed=0)
-    with pytest.raises(UsageError, match="directed, the encoder was trained on undirected"):
+    with pytest.raises(SpecError, match="directed, the encoder was trained on undirected"):
         encoder.embedder()(env.graph_views())
     with pytest.raises(UsageError, match="trained on the views graph, this state has other"):
         encoder.embedder()({"other": env.graph_views()["graph"]})

@@ -212,5 +212,5 @@ def test_wrong_resets_are_named():
 
 
 def test_step_before_reset_is_named():
-    with pytest.raises(lagco.UsageError, match="call reset"):
+    with pytest.raises(lagco.ResetNeeded, match="call reset"):
         make("tsp").step(0)
