@@ -146,12 +146,13 @@ RECIPES: dict[str, Recipe] = {
         settings={"steps": 131_072, "rollout": 4096, "epochs": 4, "temperature": 0.3},
     ),
     "min-vertex": Recipe(
-        instances=100,
+        instances=200,
         source=Covers,
         settings={
-            "steps": 32_768,
+            "steps": 49_152,
             "rollout": 4096,
-            "epochs": 3,
+            "epochs": 6,
+            "k": 32,
             "ranker_width": 32,
             "ranker_layers": 2,
         },
