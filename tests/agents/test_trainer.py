@@ -158,7 +158,7 @@ def test_the_bundle_holds_the_best_weights_of_an_interrupted_run_too(method, tmp
     values = {
         int(row["steps"]): float(row["validation"]) for row in rows(whole) if row["validation"]
     }
-    assert sorted(values)[-1] == 2048 and len(values) >= 3  # a ranker learns from the second on
+    assert sorted(values) == [512, 1024, 1536, 2048]
     best = agent.description["training"]["validation"]
     assert best["value"] == pytest.approx(max(values.values()), abs=1e-5)
     assert values[best["steps"]] == max(values.values())
