@@ -181,6 +181,28 @@ def test_patience_needs_validation_instances(tmp_path):
         run(tmp_path, patience=2)
 
 
+def test_the_command_line_validates_and_goes_on(tmp_path):
+    from typer.testing import CliRunner
+
+    from lagco.cli import app
+
+    for name, seed in (("train", 1), ("valid", 2)):
+        lagco.generate("tsp", 2, out=tmp_path / name, sizes=8, sweeps=5, seed=seed, progress=False)
+    brief_encoder("tsp").save(tmp_path / "encoder")
+    command = ["train", "tsp", "--data", str(tmp_path / "train"), "--out", str(tmp_path / "agent")]
+    command += ["--encoder", str(tmp_path / "encoder"), "--validation", str(tmp_path / "valid")]
+    command += ["--evaluate-every", "256", "--set", "rollout=256", "--logger", "csv", "--json"]
+    for steps in ("256", "512"):
+        found = CliRunner().invoke(app, [*command, "--steps", steps])
+        assert found.exit_code == 0, found.output
+    training = lagco.load(tmp_path / "agent").description["training"]
+    assert training["steps"] == 512
+    assert [row["validation"] != "" for row in rows(tmp_path / "agent")] == [True, True]
+    assert len(rows(tmp_path / "agent", "metrics.csv")) == 2
+    found = CliRunner().invoke(app, [*command, "--steps", "512", "--seed", "3"])
+    assert "holds another run" in f"{found.output}{found.exception}"
+
+
 # -- loggers
 
 
