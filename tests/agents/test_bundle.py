@@ -140,7 +140,7 @@ HOSTILE = {
         forged(put("config", "steps", value="many")),
         r"agent\.json.*steps='many'",
     ),
-    "unknown setting": (forged(put("config", "magic", value=1)), "unknown configuration key"),
+    "unknown setting": (forged(put("config", "magic", value=1)), "unknown setting of projection"),
     "a file as a setting": (
         forged(put("config", "file", value="/etc/passwd")),
         r"agent\.json.*file",

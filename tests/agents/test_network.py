@@ -12,12 +12,13 @@ from torch import nn
 from lagco.agents.network import layer_arrays, perceptron
 
 
+@pytest.mark.parametrize("activation", [nn.LeakyReLU, nn.ReLU, nn.Tanh, nn.ELU])
 @pytest.mark.parametrize("widths", [(7, 5), (30, 128, 64, 9), (129, 66, 3)])
-def test_one_input_and_many_give_what_torch_gives(widths):
+def test_one_input_and_many_give_what_torch_gives(widths, activation):
     torch.manual_seed(0)
     modules = []
     for before, after in pairwise(widths):
-        modules += [nn.Linear(before, after), nn.LeakyReLU()]
+        modules += [nn.Linear(before, after), activation()]
     network = nn.Sequential(*modules[:-1])
     compiled = perceptron(layer_arrays("policy", network), "policy")
     inputs = np.random.default_rng(1).normal(size=(6, widths[0])).astype(np.float32)

@@ -295,7 +295,7 @@ def test_configuration_comes_from_defaults_file_and_flags(tmp_path):
         ({"decoder": "nearset"}, "decoder='nearset'.*did you mean 'nearest'"),
         (
             {"method": "p-discrete", "decoder": "preview"},
-            "of p-discrete.*soft-projection have 'decoder'",
+            "of p-discrete.*soft-projection.* have 'decoder'",
         ),
     ],
 )

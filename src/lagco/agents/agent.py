@@ -125,6 +125,8 @@ class Agent:
         """The same agent with that decoder, or with the one of its configuration."""
         config = self.description["config"]
         chosen = config.get("decoder", "nearest") if decoder is None else decoder
+        if decoder is None and chosen == "ranked" and "ranker.mean" not in self.weights:
+            chosen = "nearest"  # a ranker learns from the second round on
         if chosen == "nearest" or self.method.metric is None:
             return self
         return self.with_decoder(chosen, config.get("k", 10))

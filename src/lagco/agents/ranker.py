@@ -86,7 +86,11 @@ class RankerNetwork(nn.Module):
         heads, layers = self.heads, len(self.joined)
         x = ((candidates - self.mean) * self.factor).clamp(-_FAR, _FAR)
         x = self.second(torch.relu(self.first(x)))
-        bias = torch.zeros(()).masked_fill(~mask[:, None, None, :], _HIDDEN).unsqueeze(0)
+        bias = (
+            torch.zeros((), device=mask.device)
+            .masked_fill(~mask[:, None, None, :], _HIDDEN)
+            .unsqueeze(0)
+        )
         if pairs is not None and pairs.shape[-1]:
             given = ((pairs - self.pair_mean) * self.pair_factor).clamp(-_FAR, _FAR)
             found = (given @ self.pair_bias.T).permute(3, 0, 1, 2)

@@ -32,7 +32,7 @@ class Rounds(BaseCallback):
     Args:
         curve: of the run.
         save: writes a checkpoint.
-        agent: makes an agent of the present weights; None where they cannot decide yet.
+        agent: makes an agent of the present weights.
         env: the training environment.
         config: of the run.
         scorer: of the decoder ``scored``, where there is one.
@@ -43,7 +43,7 @@ class Rounds(BaseCallback):
         self,
         curve: Curve,
         save: Callable[[], None],
-        agent: Callable[[], Agent | None],
+        agent: Callable[[], Agent],
         env: ProblemVecEnv,
         config: TrainConfig,
         scorer: Scorer | None,
@@ -84,9 +84,8 @@ class Rounds(BaseCallback):
     def _show(self, evaluate: bool) -> None:
         """Add a row to the curve and to what the logger writes to."""
         steps, value = self.num_timesteps, None
-        agent = self._agent() if evaluate else None
-        if agent is not None and self._validation is not None:
-            value = self._validation.evaluate(agent, steps)
+        if evaluate and self._validation is not None:
+            value = self._validation.evaluate(self._agent(), steps)
             self.logger.record("validation/score", value)
         row = self._curve.add(steps, value)
         for name in ("score", "score_best", "return", "length"):

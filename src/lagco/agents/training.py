@@ -194,7 +194,9 @@ class Trainer:
 
     def agent(self) -> Agent:
         """The agent that the folder holds."""
-        decoder = getattr(self.config, "decoder", None)
+        # a file must not say what to import, the caller's configuration may
+        rule = getattr(self.config, "decoder", "").startswith("rule:")
+        decoder = getattr(self.config, "decoder", None) if rule else None
         return load(self.folder, self.problem, self._instances[0], decoder, **self._classes)
 
     # -- a run
@@ -225,12 +227,9 @@ class Trainer:
             arrays = method.weights(model) | ({} if scorer is None else scorer.arrays())
             return AgentWeights(arrays, {} if network is None else {"policy": network})
 
-        def agent() -> Agent | None:
+        def agent() -> Agent:
             described = {"config": config.as_dict(), "facts": method.facts(env)}
-            try:
-                return Agent(self.problem, method, weights(), described, space).configured()
-            except UsageError:  # what its decoder needs has not learnt anything yet
-                return None
+            return Agent(self.problem, method, weights(), described, space).configured()
 
         def save() -> None:
             save_checkpoint(path, model, env, self._identity, scorer, validation)
@@ -239,8 +238,7 @@ class Trainer:
             rounds = Rounds(curve, save, agent, env, config, scorer, validation)
             self._learn(model, rounds, done)
             save()
-        judged = validation is not None and validation.value is not None
-        best = validation.weights if judged and validation is not None else weights()
+        best = weights() if validation is None else validation.weights
         save_bundle(
             self.folder,
             self.problem,
@@ -254,7 +252,7 @@ class Trainer:
                 "sizes": [instance.size for instance in self._instances],
                 "steps": int(model.num_timesteps),
             }
-            | ({"validation": validation.summary()} if judged and validation is not None else {}),
+            | ({} if validation is None else {"validation": validation.summary()}),
             measured={"seconds": round(curve.earlier + time.perf_counter() - began, 1)},
         )
         if not self._keep_checkpoint:
