@@ -186,9 +186,21 @@ class Problem(ContinuousEnv):
         return []
 
     @classmethod
-    def improve(cls, instance: Instance, solution: Array, how: str) -> Array:
-        """A solution that is no worse, by a local search of that name."""
-        raise UsageError(f"improve={how!r}: {cls.name} has no such local search; leave it out")
+    def improve(
+        cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
+    ) -> Array:
+        """A solution that is no worse, by local search.
+
+        Args:
+            instance: what is solved.
+            solution: to begin from, as :meth:`solution` gives it; None for a start of its own.
+            seed: of the search.
+            effort: multiplies the usual amount of work of :meth:`solve`; 0 is a mere descent.
+        """
+        raise UsageError(
+            f"{cls.__name__} has no local search: leave improve= out, or define "
+            "improve(cls, instance, solution, seed, effort=1.0)"
+        )
 
     def draw_on(self, axes: Any) -> None:
         """Draw the state on matplotlib axes."""
@@ -198,7 +210,7 @@ class Problem(ContinuousEnv):
 
     @classmethod
     def defines(cls, hook: str) -> bool:
-        """Whether the class has a ``draw``, ``sweep`` or ``solve`` of its own."""
+        """Whether the class has a ``draw``, ``sweep``, ``solve`` or ``improve`` of its own."""
         return getattr(cls, hook).__func__ is not getattr(Problem, hook).__func__
 
     @classmethod

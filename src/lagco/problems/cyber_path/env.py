@@ -154,6 +154,15 @@ class CyberPath(Problem):
         return References(solver=solve_reachability(instance))
 
     @classmethod
+    def improve(
+        cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
+    ) -> Array:
+        """The attacks that own the most hosts with luck, from the same start."""
+        from lagco.problems.cyber_path.reachability import improve_attacks
+
+        return improve_attacks(instance, solution)
+
+    @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
         """Nodes, edges of the view at most, vulnerabilities per host, and raw actions."""
         n, width = instance.array("vulns").shape

@@ -60,6 +60,15 @@ class MinVertex(Problem):
         return References(solver=solve_cover(instance, seed, effort))
 
     @classmethod
+    def improve(
+        cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
+    ) -> Array:
+        """Exchange of nodes, with weights on edges that stay uncovered."""
+        from lagco.problems.min_vertex.local_search import improve_cover
+
+        return improve_cover(instance, solution, seed, effort)
+
+    @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
         """Nodes, edges and raw actions."""
         edges = instance.array("edges").shape[1]

@@ -102,6 +102,15 @@ class OSPF(NetworkProblem):
         return lower_bound(instance)
 
     @classmethod
+    def improve(
+        cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
+    ) -> Array:
+        """A run of annealing over single links."""
+        from lagco.problems.ospf.solver import improve_weights
+
+        return improve_weights(instance, solution, seed, effort)
+
+    @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
         """Nodes, links, demands and raw actions."""
         links = instance.array("edges").shape[1]

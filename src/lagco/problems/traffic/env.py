@@ -115,6 +115,15 @@ class Traffic(NetworkProblem):
         return lower_bound(instance)
 
     @classmethod
+    def improve(
+        cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
+    ) -> Array:
+        """A run of annealing over single demands."""
+        from lagco.problems.traffic.solver import improve_paths
+
+        return improve_paths(instance, solution, seed, effort)
+
+    @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
         """Nodes, links, demands, positions of a path, and admissible actions."""
         network = network_of(instance)

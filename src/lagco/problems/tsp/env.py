@@ -335,13 +335,13 @@ class TSP(Problem):
         return list(range(self.instance.size))
 
     @classmethod
-    def improve(cls, instance: Instance, solution: Array, how: str) -> Array:
-        """``2opt``: 2-opt and Or-opt moves until none shortens the tour."""
-        if how != "2opt":
-            return super().improve(instance, solution, how)
-        from lagco.problems.tsp.solver import descend
+    def improve(
+        cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
+    ) -> Array:
+        """2-opt and Or-opt moves until none shortens the tour, then rounds of disturbance."""
+        from lagco.problems.tsp.solver import improve_tour
 
-        return descend(instance, solution)
+        return improve_tour(instance, solution, seed, effort)
 
     def draw_on(self, axes: Any) -> None:
         """Cities and the tour so far."""
