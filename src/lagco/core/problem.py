@@ -127,8 +127,8 @@ class Problem(ContinuousEnv):
         raise UsageError(f"{cls.__name__} has no solver; generate without that reference")
 
     @classmethod
-    def bound(cls, instance: Instance) -> float | None:
-        """A value that no solution can beat; None where none is known."""
+    def bound(cls, instance: Instance, seconds: float | None = None) -> float | None:
+        """A value that no solution can beat; None where none is known, or not in so many seconds."""
         return None
 
     @classmethod
@@ -180,6 +180,14 @@ class Problem(ContinuousEnv):
     def is_feasible(self) -> bool:
         """Whether the state is a solution at all; otherwise its score is 0."""
         return True
+
+    def reopened(self, solution: Array, share: float, rng: np.random.Generator) -> Any:
+        """A start from which a share of the decisions in `solution` is to be made again.
+
+        By default the solution itself, where states are improved step by step; None where the
+        problem has no such start.
+        """
+        return solution if self.is_feasible() else None
 
     def starts(self) -> list[Any]:
         """Starts that are equally good to begin from, where an answer may be sought from all."""

@@ -69,6 +69,13 @@ class MinVertex(Problem):
         return improve_cover(instance, solution, seed, effort)
 
     @classmethod
+    def bound(cls, instance: Instance, seconds: float | None = None) -> float | None:
+        """The better of the linear bound and CP-SAT's."""
+        from lagco.problems.min_vertex.bound import size_bound
+
+        return size_bound(instance, seconds)
+
+    @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
         """Nodes, edges and raw actions."""
         edges = instance.array("edges").shape[1]
@@ -212,6 +219,10 @@ class MinVertex(Problem):
     def preview(self, actions: Array) -> Array:
         """Edges each node would newly cover: (k,)."""
         return self._bare[actions].astype(np.float64)
+
+    def reopened(self, solution: Array, share: float, rng: np.random.Generator) -> Any:
+        """The cover without a share of its nodes."""
+        return solution[rng.random(len(solution)) >= share]
 
     def draw_on(self, axes: Any) -> None:
         """The graph, its cover so far, and what is still uncovered."""

@@ -95,11 +95,11 @@ class OSPF(NetworkProblem):
         return References(solver=solve_weights(instance, seed, effort))
 
     @classmethod
-    def bound(cls, instance: Instance) -> float:
+    def bound(cls, instance: Instance, seconds: float | None = None) -> float | None:
         """The multi-commodity-flow bound."""
         from lagco.problems.ospf.solver import lower_bound
 
-        return lower_bound(instance)
+        return lower_bound(instance, seconds)
 
     @classmethod
     def improve(

@@ -32,9 +32,9 @@ HOTTEST, COLDEST = 0.1, 0.0005
 WARM = 0.02  # where a run starts from good weights
 
 
-def lower_bound(instance: Instance) -> float:
+def lower_bound(instance: Instance, seconds: float | None = None) -> float | None:
     """What no weights can go below: the multi-commodity-flow bound."""
-    return flow_bound(network_of(instance))
+    return flow_bound(network_of(instance), seconds)
 
 
 def solve_weights(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:

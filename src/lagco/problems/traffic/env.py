@@ -108,11 +108,11 @@ class Traffic(NetworkProblem):
         return References(solver=solve_paths(instance, seed, effort))
 
     @classmethod
-    def bound(cls, instance: Instance) -> float:
+    def bound(cls, instance: Instance, seconds: float | None = None) -> float | None:
         """The multi-commodity-flow bound."""
         from lagco.problems.traffic.solver import lower_bound
 
-        return lower_bound(instance)
+        return lower_bound(instance, seconds)
 
     @classmethod
     def improve(

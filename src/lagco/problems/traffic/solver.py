@@ -27,19 +27,19 @@ WARM = 0.03  # where a run starts from good paths
 _LISTED = 100_000  # paths up to which the tighter bound over them is computed
 
 
-def lower_bound(instance: Instance) -> float:
+def lower_bound(instance: Instance, seconds: float | None = None) -> float | None:
     """What no paths can go below: the multi-commodity-flow bound.
 
     Over the admissible paths where they are few enough to list, else over all ways.
     """
     network, _, options = _prepared(instance)
-    return _bound(network, options)
+    return _bound(network, options, seconds)
 
 
-def _bound(network: Network, options: Options) -> float:
+def _bound(network: Network, options: Options, seconds: float | None = None) -> float | None:
     if options.complete and len(options.rows) <= _LISTED:
-        return path_bound(network, options.rows)
-    return flow_bound(network)
+        return path_bound(network, options.rows, seconds)
+    return flow_bound(network, seconds)
 
 
 def solve_paths(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:

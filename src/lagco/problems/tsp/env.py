@@ -85,6 +85,13 @@ class TSP(Problem):
         return References(solver=solve_tour(instance, seed, effort))
 
     @classmethod
+    def bound(cls, instance: Instance, seconds: float | None = None) -> float | None:
+        """The 1-tree bound after an ascent over city prices."""
+        from lagco.problems.tsp.bound import tour_bound
+
+        return tour_bound(instance, seconds)
+
+    @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
         """Nodes, edges of the neighbour graph at most, and raw actions."""
         n = instance.size
@@ -329,6 +336,12 @@ class TSP(Problem):
     def preview(self, actions: Array) -> Array:
         """Minus the length each city adds: (k,)."""
         return -distance_row(*self._metric, self._current)[actions]
+
+    def reopened(self, solution: Array, share: float, rng: np.random.Generator) -> Any:
+        """The tour without a stretch somewhere, as a path up to the stretch."""
+        n = len(solution)
+        kept = n - max(2, round(share * n))
+        return np.roll(solution, -int(rng.integers(n)))[:kept] if kept > 0 else None
 
     def starts(self) -> list[Any]:
         """Any city."""
