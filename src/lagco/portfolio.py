@@ -24,10 +24,12 @@ from lagco.rollout import Trace
 LEADING, FOLLOWING = 0.7, 0.15
 #: part of the usual work that a first turn of local search makes
 FIRST_EFFORT = 1 / 1024
-#: seconds that a turn of local search takes at least, once its speed is known, and at most
+#: and a turn that begins afresh, where turns are counted
+FRESH_EFFORT = 1 / 32
+#: seconds that a turn of local search may take in any case, and at most
 SHORTEST, LONGEST = 0.02, 2.0
-#: a turn takes no larger part of the time that is left
-_LARGEST_PART = 0.25
+#: parts of the time that is left: what a turn of local search takes, and the most that it may
+USUAL_PART, LARGEST_PART = 0.06, 0.3
 #: turns without progress after which a search that is not the best begins elsewhere
 _PATIENCE = 4
 
@@ -236,6 +238,7 @@ class LocalSearch:
         self._take = take
         self._present: Found | None = None
         self._effort = FIRST_EFFORT
+        self._fresh = 0
         self._rate: float | None = None  # seconds per effort
         self._idle = 0
         self.name = name
@@ -246,7 +249,10 @@ class LocalSearch:
         start = self._start()
         if self._take is not None and start is None:
             return True  # nothing to begin from yet
-        effort = self._fitting()
+        afresh = self._take is None and self._begins_afresh()
+        effort = self._fitting(afresh)
+        if afresh:
+            start = None
         began = self._limit.elapsed()
         self._seed += 1
         try:
@@ -260,17 +266,18 @@ class LocalSearch:
         took = self._limit.cost(began)
         value = self._cls.evaluate_solution(self._instance, solution)
         found = Found(value, solution, self.name)
-        if start is None or not self._record.better(start.objective, value):
+        if afresh:
+            self._idle = 0
+            self._fresh += 1
+        if self._present is None or not self._record.better(self._present.objective, value):
             self._present, self._idle = found, 0
             self._record.offer(found)
         else:
             self._idle += 1
-        if not self._limit.timed:
-            self._effort = min(1.0, self._effort * (2.0 if self._idle else 1.0))
-        elif start is not None or self._effort > FIRST_EFFORT:  # the first turn loads code
+        if start is not None:  # the first turn loads code, and starts cost time of their own
             self._rate = took / effort
-            if self._idle or took < SHORTEST:
-                self._effort = min(1.0, self._effort * 2.0)
+        if self._idle:
+            self._effort = min(1.0, self._effort * 2.0)
         return True
 
     def _start(self) -> Found | None:
@@ -281,18 +288,23 @@ class LocalSearch:
                 taken = self._take()
                 if taken is not None:
                     self._present, self._idle, self._effort = taken, 0, FIRST_EFFORT
-        elif present is not None and best is not None and self._idle >= 2 * _PATIENCE:
-            # others know better: go on from there
-            if not self._record.better(present.objective, best.objective):
-                self._present, self._idle = best, 0
         return self._present
 
-    def _fitting(self) -> float:
-        """Effort of the next turn: no longer than it may take."""
-        if self._rate is None or not self._limit.timed:
-            return self._effort
-        longest = min(LONGEST, max(_LARGEST_PART * self._limit.left(), SHORTEST))
-        return min(self._effort, longest / max(self._rate, 1e-12))
+    def _begins_afresh(self) -> bool:
+        """As soon as the speed is known, and whenever nothing better is found for a while."""
+        return self._rate is not None and (not self._fresh or self._idle >= _PATIENCE)
+
+    def _fitting(self, afresh: bool) -> float:
+        """Effort of the next turn: a part of the time that is left."""
+        if self._rate is None:
+            return FIRST_EFFORT
+        if not self._limit.timed:
+            return FRESH_EFFORT if afresh else self._effort
+        left, speed = self._limit.left(), 1.0 / max(self._rate, 1e-12)
+        longest = min(LONGEST, max(LARGEST_PART * left, SHORTEST)) * speed
+        if afresh:
+            return longest
+        return min(max(self._effort, USUAL_PART * left * speed), longest)
 
 
 class GrowingSolver:
@@ -336,6 +348,8 @@ class Bounding:
 
     #: of the time that is left when it begins
     PART = 0.2
+    #: part of the time that counts as used when it begins
+    AFTER = 0.04
 
     def __init__(
         self, cls: type[Problem], instance: Instance, record: Record, limit: Limit
@@ -345,10 +359,12 @@ class Bounding:
         self._record = record
         self._limit = limit
         self.name = "bound"
-        self.used = 0.0
+        # others come first
+        self.used = self.AFTER * limit.left() if limit.timed else 0.0
 
     def turn(self) -> bool:
         """Find the bound; there is no second turn."""
+        self.used = 0.0
         seconds = self.PART * self._limit.left() if self._limit.timed else None
         bound = self._cls.bound(self._instance, seconds)
         if bound is not None:

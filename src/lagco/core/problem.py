@@ -128,7 +128,7 @@ class Problem(ContinuousEnv):
 
     @classmethod
     def bound(cls, instance: Instance, seconds: float | None = None) -> float | None:
-        """A value that no solution can beat; None where none is known, or not in so many seconds."""
+        """A value that no solution can beat; None where none is found in so many seconds."""
         return None
 
     @classmethod

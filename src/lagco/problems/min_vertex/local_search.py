@@ -142,26 +142,24 @@ def _exchange(edges, first, neighbours, edge_ids, chosen, moves, stream):  # typ
             v = members[at]
             size -= 1
             members[at] = members[size]
-            count = _leave(
-                v, first, neighbours, edge_ids, chosen, cost, weight, bare, place, count
-            )
+            count = _leave(v, first, neighbours, edge_ids, chosen, cost, weight, bare, place, count)
         at = _cheapest(members, size, cost, moved, barred, stream)
         if at >= 0:
             v = members[at]
             size -= 1
             members[at] = members[size]
-            count = _leave(
-                v, first, neighbours, edge_ids, chosen, cost, weight, bare, place, count
-            )
+            count = _leave(v, first, neighbours, edge_ids, chosen, cost, weight, bare, place, count)
             moved[v] = move
             free[v] = False
             for k in range(first[v], first[v + 1]):
                 free[neighbours[k]] = True
         edge = bare[next_below(stream, count)]
         u, v = edges[0, edge], edges[1, edge]
-        if not free[u] or (free[v] and cost[v] < cost[u]):
-            u = v
-        elif free[v] and cost[v] == cost[u] and moved[v] < moved[u]:
+        if (
+            not free[u]
+            or (free[v] and cost[v] < cost[u])
+            or (free[v] and cost[v] == cost[u] and moved[v] < moved[u])
+        ):
             u = v
         count = _enter(u, first, neighbours, edge_ids, chosen, cost, weight, bare, place, count)
         members[size] = u
