@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +34,7 @@ from lagco.portfolio import (
 from lagco.problems import problem_class, registered_class
 from lagco.results.measures import gap as measured_gap
 from lagco.rollout import PolicyTeam, Trace
+from lagco.store import write_atomically
 
 BY = ("portfolio", "agent", "solver", *POLICIES)
 GAPS = ("reference", "bound")
@@ -126,6 +129,16 @@ class Answer:
         else:
             self.trace.replay(env)
         save_picture(env.draw_on, path, beside=self._draw_curve if len(self.curve) > 1 else None)
+
+    def write_curve(self, path: str | Path) -> None:
+        """Write every improvement of the best value to a CSV file."""
+        rows = [("seconds", "objective", "by", "gap")]
+        for step in self.curve:
+            gap = "" if step.gap is None else f"{step.gap:.6g}"
+            rows.append((f"{step.seconds:.3f}", repr(step.objective), step.by, gap))
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        write_atomically(Path(path), text.getvalue().encode())
 
     def _draw_curve(self, axes: Any) -> None:
         seconds = [step.seconds for step in self.curve]
