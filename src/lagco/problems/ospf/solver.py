@@ -29,7 +29,7 @@ from lagco.problems.random_stream import next_below, next_float, random_stream
 MOVES = 120_000
 RESTARTS = 6
 HOTTEST, COLDEST = 0.1, 0.0005
-WARM = 0.05  # where a run starts from good weights
+WARM = 0.03  # where a run starts from good weights
 
 
 def lower_bound(instance: Instance, seconds: float | None = None) -> float | None:
