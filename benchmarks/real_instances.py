@@ -1,6 +1,6 @@
-"""Real instance files, answered by the agents that come with lagco.
+"""Real instance files, answered by the agents that come with lagco, by solvers and by both.
 
-    python benchmarks/real_instances.py FOLDER [--seconds 2] [--agent default] [--policy greedy]
+    python benchmarks/real_instances.py FOLDER [--seconds 2] [--agent default] [--search auto]
 
 FOLDER has the subfolders tsplib (with optima.txt), gset (best_known.txt), vertex_cover, sndlib and
 topology_zoo, or some of them. Prints one Markdown table row per file. For routing, the utilisation
@@ -19,6 +19,7 @@ import lagco
 from lagco.instances.formats import read
 from lagco.problems.ospf.env import OSPF
 from lagco.problems.ospf.weights import weight_bounds
+from lagco.results.measures import gap
 
 _NO_INSTANCE = {"optima.txt", "best_known.txt", "README.md"}
 
@@ -47,11 +48,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--agent", default=None)
-    parser.add_argument("--policy", default=None)
-    parser.add_argument("--improve", default="none")
+    parser.add_argument("--agent", default="default")
+    parser.add_argument("--search", default="auto")
     arguments = parser.parse_args()
-    print("| file | problem | size | answer | known | worse by | valid | seconds | episodes | |")
+    print("| file | problem | size | known | agent | solver | portfolio | found by | bound | |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for folder in sorted(p for p in arguments.folder.iterdir() if p.is_dir()):
         known = known_values(folder)
@@ -59,28 +59,33 @@ def main() -> None:
             if path.name in _NO_INSTANCE or path.suffix == ".tour":
                 continue
             instance = read(path)
-            answer = lagco.solve(
-                instance,
-                agent=arguments.agent,
-                policy=arguments.policy,
-                seconds=arguments.seconds,
-                improve=arguments.improve if instance.problem == "tsp" else "none",
-            )
-            value = known.get(path.stem)
-            best = "known" if value is not None else "solver's"
-            gap = answer.gap
-            if value is not None:
-                worse = value - answer.objective
-                gap = 100.0 * (worse if instance.problem == "max-cut" else -worse) / value
-            elif answer.reference is not None:
-                value = answer.reference.value
+            maximise = lagco.problems.problem_class(instance.problem).maximise
+            answers = {
+                by: lagco.solve(
+                    instance,
+                    by=by,
+                    agent=None if by == "solver" else arguments.agent,
+                    seconds=arguments.seconds,
+                    search=arguments.search,
+                )
+                for by in ("agent", "solver", "portfolio")
+            }
+            best = known.get(path.stem)
+            if best is None:
+                objectives = [answer.objective for answer in answers.values()]
+                best = max(objectives) if maximise else min(objectives)
+            shown = f"{best:.6g}" if path.stem in known else f"{best:.6g} (best here)"
+            cells = []
+            for answer in answers.values():
+                assert answer.valid, path
+                share = gap(answer.objective, best, maximise=maximise)
+                cells.append(f"{answer.objective:.6g} ({share or 0.0:.2f} %)")
+            found, bound = answers["portfolio"].by, answers["portfolio"].bound
             remark = plain_routing(instance) if instance.problem == "ospf" else ""
-            shown = "-" if value is None else f"{value:.6g} ({best})"
-            share = "-" if gap is None else f"{gap:.1f} %"
             print(
-                f"| {path.name} | {instance.problem} | {instance.size} | {answer.objective:.6g} | "
-                f"{shown} | {share} | {answer.valid} | {answer.seconds:.2f} | "
-                f"{answer.episodes} | {remark} |",
+                f"| {path.name} | {instance.problem} | {instance.size} | {shown} | "
+                f"{' | '.join(cells)} | {found} | {'-' if bound is None else f'{bound:.6g}'} | "
+                f"{remark} |",
                 flush=True,
             )
 

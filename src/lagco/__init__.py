@@ -8,11 +8,13 @@ Names are imported when they are first used, so ``import lagco`` is quick.
 from __future__ import annotations
 
 import importlib
+import time
 from typing import TYPE_CHECKING, Any
 
-from lagco.registration import register_environments
-
 __version__ = "0.1.0"
+
+#: when lagco was imported, by ``time.perf_counter()``: a command's time counts from there
+BEGAN = time.perf_counter()
 
 _HOMES = {
     "lagco.agents.agent": ("Agent",),
@@ -155,5 +157,7 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     return sorted(__all__)
 
+
+from lagco.registration import register_environments  # noqa: E402 - after BEGAN
 
 register_environments()  # cheap: a problem's class is imported when one is made

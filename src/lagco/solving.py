@@ -1,42 +1,49 @@
-"""Answering one instance: an agent, a plain policy or the solver, within a time limit."""
+"""Answering one instance: a portfolio, an agent, a plain policy or the solver, within a time."""
 
 from __future__ import annotations
 
-import contextlib
-import itertools
+import csv
+import io
 import math
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
-
-import numpy as np
+from typing import Any
 
 from lagco.arrays import Array
 from lagco.core.picture import save_picture
 from lagco.core.problem import Problem
-from lagco.errors import InstanceError, LagcoError, MissingExtra, UsageError, suggest
+from lagco.episodes import SEARCHES, Episodes, Player
+from lagco.errors import InstanceError, LagcoError, UnknownName, UsageError, suggest
 from lagco.instances import Instance, SolverReference
 from lagco.instances.formats import read
 from lagco.policies import POLICIES, plain_policy
+from lagco.portfolio import (
+    Bounding,
+    Found,
+    GrowingSolver,
+    Improvement,
+    Limit,
+    LocalSearch,
+    Member,
+    Record,
+    run,
+)
 from lagco.problems import problem_class, registered_class
 from lagco.results.measures import gap as measured_gap
-from lagco.results.measures import improvement
-from lagco.rollout import Episode, Planned, PolicyTeam, SideBySide, Trace
+from lagco.rollout import PolicyTeam, Trace
+from lagco.store import write_atomically
 
-SOLVE_POLICIES = (*POLICIES, "solver")
-IMPROVEMENTS = ("none", "2opt")
-#: episodes that run side by side at most
-TEAM = 16
-#: so many rounds of them should fit into the time, since the last one is cut off
-_ROUNDS = 5
-#: share of the time that a missing reference may take
-_REFERENCE_SHARE = 0.2
-#: larger instances get no reference of their own
-_REFERENCE_SIZE = 5_000
-_FIRST_EFFORT = 1 / 4096
+BY = ("portfolio", "agent", "solver", *POLICIES)
+GAPS = ("reference", "bound")
+#: seconds that an agent takes to load, with and without the libraries it needs in memory, roughly
+_LOADING, _LOADING_ALL = 0.5, 3.0
+#: an agent joins a portfolio if the time is so many times that
+_WORTH = 3.0
+#: the rest is for checking the answer
+_SEARCHING = 0.9
 
 
 @dataclass(frozen=True)
@@ -52,9 +59,13 @@ class Answer:
         gap: to the reference, in percent of it; negative if the answer is better; None without one.
         reference: what the gap is measured against.
         valid: whether computing the objective from scratch gives the same value.
-        seconds: from the instance being read to the answer, reference included; loading the agent
-            and compiled code is not counted.
+        seconds: from the call (of the command: from its start) to the answer.
         episodes: how many were finished.
+        bound: what no solution can beat; None where it is not known.
+        bound_gap: how far the answer is from optimal at most, in percent of the bound.
+        curve: every improvement of the best value.
+        shares: seconds (or turns) that each member used.
+        interrupted: whether it was stopped before its time.
         trace: how to reach the solution's state again, where steps led to it.
         cls: class of the problem.
     """
@@ -69,6 +80,11 @@ class Answer:
     valid: bool
     seconds: float
     episodes: int
+    bound: float | None = None
+    bound_gap: float | None = None
+    curve: tuple[Improvement, ...] = ()
+    shares: Mapping[str, float] = field(default_factory=dict)
+    interrupted: bool = False
     trace: Trace | None = None
     cls: type[Problem] | None = field(default=None, repr=False, compare=False)
 
@@ -91,65 +107,178 @@ class Answer:
             "valid": self.valid,
             "seconds": round(self.seconds, 3),
             "episodes": self.episodes,
+            "bound": self.bound,
+            "bound_gap": self.bound_gap,
+            "found_after": round(self.curve[-1].seconds, 3) if self.curve else None,
+            "curve": [asdict(step) for step in self.curve],
+            "shares": {name: round(used, 3) for name, used in self.shares.items()},
+            "interrupted": self.interrupted,
             "notes": list(self.instance.origin.get("notes", ())),
             "solution": self.solution.tolist(),
         }
 
     def draw(self, path: str | Path) -> None:
-        """Write a picture of the solution; the suffix sets the format."""
+        """Write a picture of the solution, beside it the best value over time.
+
+        The suffix sets the format.
+        """
         cls = self.cls or registered_class(self.problem, "the answer")
         env = cls(self.instance, rewards=False)
         if self.trace is None:
             env.show(self.solution)
         else:
             self.trace.replay(env)
-        save_picture(env.draw_on, path)
+        save_picture(env.draw_on, path, beside=self._draw_curve if len(self.curve) > 1 else None)
+
+    def write_curve(self, path: str | Path) -> None:
+        """Write every improvement of the best value to a CSV file."""
+        rows = [("seconds", "objective", "by", "gap")]
+        for step in self.curve:
+            gap = "" if step.gap is None else f"{step.gap:.6g}"
+            rows.append((f"{step.seconds:.3f}", repr(step.objective), step.by, gap))
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        write_atomically(Path(path), text.getvalue().encode())
+
+    def _draw_curve(self, axes: Any) -> None:
+        seconds = [step.seconds for step in self.curve]
+        axes.step(
+            [*seconds, max(self.seconds, seconds[-1])],
+            [*(step.objective for step in self.curve), self.objective],
+            where="post",
+        )
+        axes.set_xlabel("seconds")
+        axes.set_title("best value", fontsize=8)
 
 
 def solve(
     source: Instance | str | Path,
     *,
     problem: str | type[Problem] | None = None,
+    by: str = "portfolio",
     agent: Any = None,
-    policy: str | None = None,
     decoder: str | None = None,
     k: int = 10,
+    search: str = "auto",
     start: Any = "current",
     seconds: float = 2.0,
-    improve: str = "none",
+    turns: int | None = None,
+    improve: bool | None = None,
+    until: float | None = None,
+    gap_to: str | None = None,
     demands: str | Path | None = None,
     seed: int = 42,
+    since: float | None = None,
+    on_improvement: Callable[[Improvement], None] | None = None,
 ) -> Answer:
     """Find a good solution of one instance within a time limit.
 
-    Episodes run side by side until the time is over: first one per start in which the agent takes
-    its mode, then ones in which it samples. The first solution is always finished.
+    By default a portfolio: the problem's local search from a start of its own, the agent's
+    episodes, and the local search from the agent's solutions. Whoever holds the best solution gets
+    most of the time. On an interruption (Ctrl-C) the best so far is returned.
 
     Args:
         source: an instance or a file in any of the formats that lagco reads.
         problem: which problem the file means, where it could mean several.
-        agent: ``default`` (the agent that comes with lagco), the folder of a bundle, or an agent.
-        policy: instead of an agent: ``random``, ``greedy`` or ``solver``.
+        by: ``portfolio``, ``agent``, ``solver``, ``greedy`` or ``random``.
+        agent: ``default`` (the agent that comes with lagco), the folder of a bundle, or an agent. A
+            portfolio takes the default one only where loading it is worth the time.
         decoder: how a projection agent's points are decoded. By default the nearest action is
             taken; where states are improved step by step, every other of the episodes side by side
             of a `soft-projection` agent takes the best preview among the nearest `k`.
         k: how many of the nearest actions that decoder chooses among.
+        search: how episodes begin after the first ones: ``sample`` (from the start again),
+            ``reconstruct`` (from the best solution with a part of it open) or ``auto`` (both).
         start: ``current`` (what the file says, else ``default``), ``default`` or ``worst``.
-        seconds: time limit, for the answer and the reference it is compared with.
-        improve: ``2opt`` shortens tours by local search; ``none``.
+        seconds: time limit, for everything from reading the file to the answer.
+        turns: so many turns of work instead of the seconds: the same answer on every machine.
+        improve: whether solutions of episodes are improved by local search; by default in a
+            portfolio alone.
+        until: gap in percent at which to stop before the time.
+        gap_to: ``reference`` or ``bound``: what gaps are to. By default the reference that the
+            instance brings, else the bound.
         demands: file of a demand matrix, for topologies.
-        seed: of starts and samples.
+        seed: of starts, samples and searches.
+        since: value of ``time.perf_counter()`` from which the time counts; by default the call.
+        on_improvement: is told about every better solution.
     """
-    if agent is not None and policy is not None:
-        raise UsageError(f"give agent={agent!r} or policy={policy!r}, not both")
-    if improve not in IMPROVEMENTS:
-        raise UsageError(suggest("improve", improve, IMPROVEMENTS))
-    if policy is not None and policy not in SOLVE_POLICIES:
-        raise UsageError(suggest("policy", policy, SOLVE_POLICIES))
+    _check_options(by, search, seconds, turns, gap_to, until, seed)
+    limit = Limit(_SEARCHING * seconds, turns, since)
+    cls, instance = _problem_and_instance(source, problem, agent, demands)
+    instance = _with_scale(cls, instance, seed, seconds)
+    reference = instance.references.solver
+    aim = None if reference is None or gap_to == "bound" else reference.value
+    record = Record(cls, limit, aim, until, on_improvement)
+    if reference is not None and reference.status != "best-known":
+        record.bound = reference.value
+    load = partial(_player, cls, by, agent, decoder, k)
+    episodes = _episodes(cls, instance, record, limit, seed, by, agent, load, start, search)
+    members: list[Member] = []
+    if by in ("portfolio", "solver"):
+        members += _solvers(cls, instance, record, limit, seed, alone=by == "solver")
+    if episodes is not None:
+        members.append(episodes)
+        if improve is None:
+            improve = by == "portfolio"
+        if improve and (by != "portfolio" or cls.defines("improve")):
+            if not cls.defines("improve"):
+                cls.improve(instance, None, seed)  # says that there is none
+            name = f"{episodes.name} + local search"
+            members.append(LocalSearch(cls, instance, record, limit, seed + 1, name, episodes.take))
+    elif decoder is not None:
+        raise UsageError(f"decoder={decoder!r}: the {by} does not decode points")
+    members.append(Bounding(cls, instance, record, limit))
+    interrupted = False
+    try:
+        run(members, limit, record)
+        if episodes is not None:
+            episodes.finish()
+    except KeyboardInterrupt:
+        if record.best is None:
+            raise
+        interrupted = True
+    if record.best is None:
+        raise LagcoError(f"no solution of {instance.name!r} was found by the {by}")
+    answer = _answer(cls, instance, record, record.best, gap_to)
+    return replace(
+        answer,
+        seconds=limit.elapsed(),
+        episodes=0 if episodes is None else episodes.finished,
+        shares={member.name: member.used for member in members if member.used > 0},
+        interrupted=interrupted,
+    )
+
+
+def _check_options(
+    by: str,
+    search: str,
+    seconds: float,
+    turns: int | None,
+    gap_to: str | None,
+    until: float | None,
+    seed: int,
+) -> None:
+    for kind, value, known in (("by", by, BY), ("search", search, SEARCHES)):
+        if value not in known:
+            raise UsageError(suggest(kind, value, known))
+    if gap_to is not None and gap_to not in GAPS:
+        raise UsageError(suggest("gap_to", gap_to, GAPS))
     if not 0 < seconds < math.inf:
         raise UsageError(f"seconds={seconds}: give a positive time")
+    if turns is not None and turns < 1:
+        raise UsageError(f"turns={turns}: give a positive number")
+    if until is not None and not until >= 0:
+        raise UsageError(f"until={until}: give a gap of 0 percent or more")
     if seed < 0:
         raise UsageError(f"seed={seed}: seeds are not negative")
+
+
+def _problem_and_instance(
+    source: Instance | str | Path,
+    problem: str | type[Problem] | None,
+    agent: Any,
+    demands: str | Path | None,
+) -> tuple[type[Problem], Instance]:
     if isinstance(source, Instance):
         instance = source
     else:
@@ -160,87 +289,109 @@ def solve(
         problem = decides_on
     where = source.name if isinstance(source, Instance) else str(source)
     cls = problem_class(problem) if problem else registered_class(instance.problem, where)
-    if policy == "solver":
-        by, player, features = "solver", None, "full"
-    else:
-        player, by, features = _player(cls, agent, policy, decoder, k)
-    _load_compiled(cls, player, features)
-    began = time.perf_counter()
-    deadline = began + 0.9 * seconds  # the rest is for checking the answer
-    instance = _with_scale(cls, instance, seed, seconds)
-    if player is None:
-        reference = _solver_within(cls, instance, seed, deadline)
-        if reference is None or reference.solution is None:
-            raise LagcoError(f"the solver of {cls.name!r} gives no solution, only a bound")
-        found = _Found(reference.value, np.asarray(reference.solution), None, 0)
-    else:
-        reference = _reference(cls, instance, seed, seconds)
-        found = _search(cls, instance, player, features, start, deadline, seed)
-    solution, objective, trace = found.solution, found.objective, found.trace
-    if improve != "none":
-        solution, trace = cls.improve(instance, solution, improve), None
-        objective = cls.evaluate_solution(instance, solution)
-    gap_to = partial(measured_gap, objective, maximise=cls.maximise)
-    gap = None if reference is None else gap_to(reference.value)
-    if gap is not None and gap < 0 and instance.references.solver is None:
-        # the solver had little time; what cannot be beaten says more
-        bound = cls.bound(instance)
-        if bound is not None:
-            reference = SolverReference(bound, "bound", "bound")
-            gap = gap_to(bound)
-    recomputed = cls.evaluate_solution(instance, solution)
-    valid = math.isclose(recomputed, objective, rel_tol=1e-6, abs_tol=1e-9)
-    elapsed = time.perf_counter() - began
-    return Answer(
-        cls.name,
-        instance,
-        by,
-        objective,
-        solution,
-        gap,
-        reference,
-        valid,
-        elapsed,
-        found.episodes,
-        trace,
-        cls,
+    return cls, instance
+
+
+def _solvers(
+    cls: type[Problem], instance: Instance, record: Record, limit: Limit, seed: int, alone: bool
+) -> list[Member]:
+    """The problem's own search; none where it has none and somebody else looks for solutions."""
+    if cls.defines("improve"):
+        return [LocalSearch(cls, instance, record, limit, seed)]
+    if cls.defines("solve"):
+        return [GrowingSolver(cls, instance, record, limit, seed)]
+    if alone:
+        raise UsageError(f"{cls.__name__} has neither improve() nor solve(); use by='agent'")
+    return []
+
+
+def _episodes(
+    cls: type[Problem],
+    instance: Instance,
+    record: Record,
+    limit: Limit,
+    seed: int,
+    by: str,
+    agent: Any,
+    load: Callable[[], Player],
+    start: Any,
+    search: str,
+) -> Episodes | None:
+    """The member that plays episodes; None where there is none, or not the time for one."""
+    if by == "solver":
+        return None
+    alone = by != "portfolio"
+    name = by if by in POLICIES else "agent"
+    if not alone and agent is None:
+        loading = _LOADING if "torch" in sys.modules else _LOADING_ALL
+        others = cls.defines("improve") or cls.defines("solve")
+        if others and limit.timed and limit.left() < _WORTH * loading:
+            return None
+    return Episodes(
+        cls, instance, record, limit, seed, load, start=start, search=search, alone=alone, name=name
     )
 
 
-@dataclass(frozen=True)
-class _Found:
-    objective: float
-    solution: Array
-    trace: Trace | None
-    episodes: int
+def _answer(
+    cls: type[Problem], instance: Instance, record: Record, best: Found, gap_to: str | None
+) -> Answer:
+    """The answer so far, without what the run alone knows."""
+    gap = partial(measured_gap, best.objective, maximise=cls.maximise)
+    bound, reference = record.bound, instance.references.solver
+    if bound is not None and (reference is None or gap_to == "bound"):
+        reference = SolverReference(bound, "bound", "bound")
+    recomputed = cls.evaluate_solution(instance, best.solution)
+    return Answer(
+        cls.name,
+        instance,
+        best.by,
+        best.objective,
+        best.solution,
+        None if reference is None else gap(reference.value),
+        reference,
+        valid=math.isclose(recomputed, best.objective, rel_tol=1e-6, abs_tol=1e-9),
+        seconds=0.0,
+        episodes=0,
+        bound=bound,
+        bound_gap=None if bound is None else gap(bound),
+        curve=tuple(record.curve),
+        trace=best.trace,
+        cls=cls,
+    )
 
 
-def _player(
-    cls: type[Problem], agent: Any, policy: str | None, decoder: str | None, k: int
-) -> tuple[Any, str, str]:
-    """What makes teams, its name, and the features it needs."""
-    if policy is not None:
+def _player(cls: type[Problem], by: str, agent: Any, decoder: str | None, k: int) -> Player:
+    """What plays the episodes."""
+    if by in POLICIES:
         if decoder is not None:
-            raise UsageError(f"decoder={decoder!r}: the policy {policy} does not decode points")
-        return partial(PolicyTeam, plain_policy(policy)), policy, "full"
+            raise UsageError(f"decoder={decoder!r}: the policy {by} does not decode points")
+        if agent is not None:
+            raise UsageError(f"give agent={agent!r} or by={by!r}, not both")
+        return Player(by, partial(PolicyTeam, plain_policy(by)))
     from lagco.agents.agent import Agent
     from lagco.agents.bundle import load
     from lagco.agents.shipped import default_agent
 
     if agent is None or (isinstance(agent, str) and agent == "default"):
-        loaded = default_agent(cls.name)
-        by = f"{loaded.name} (default agent)"
+        try:
+            loaded = default_agent(cls.name)
+        except UnknownName:
+            if agent is not None or by == "agent":
+                raise
+            return Player("greedy", partial(PolicyTeam, plain_policy("greedy")))
+        name = f"{loaded.name} (default agent)"
     else:
         loaded = agent if isinstance(agent, Agent) else load(agent, cls, decoder=decoder)
-        by = loaded.name
+        name = loaded.name
     if loaded.problem.name != cls.name:
         raise UsageError(f"the agent decides on {loaded.problem.name!r}, the file is {cls.name!r}")
     if decoder is not None:
         loaded = loaded.with_decoder(decoder, k)
-        by = f"{by}, {decoder} decoder"
-    elif loaded.method.metric is not None and hasattr(cls, "preview"):
-        return partial(_mixed_team, loaded, loaded.with_decoder("preview", k)), by, loaded.features
-    return loaded.team, by, loaded.features
+        name = f"{name}, {decoder} decoder"
+    elif loaded.description["config"].get("decoder") == "nearest" and hasattr(cls, "preview"):
+        mixed = partial(_mixed_team, loaded, loaded.with_decoder("preview", k))
+        return Player(name, mixed, loaded.features)
+    return Player(name, loaded.team, loaded.features)
 
 
 def _mixed_team(agent: Any, previewing: Any, envs: Sequence[Problem]) -> Any:
@@ -250,140 +401,6 @@ def _mixed_team(agent: Any, previewing: Any, envs: Sequence[Problem]) -> Any:
     if not envs[0].is_feasible():
         return agent.team(envs)
     return Team([(previewing if i % 2 else agent).actor(env) for i, env in enumerate(envs)])
-
-
-def _search(
-    cls: type[Problem],
-    instance: Instance,
-    make_team: Any,
-    features: str,
-    start: Any,
-    deadline: float,
-    seed: int,
-) -> _Found:
-    """The best of all episodes that fit into the time."""
-    first = cls(instance, features=features, start=start)
-    first.reset(seed=seed)
-    if not first.is_feasible():  # built up step by step: only complete states count
-        first.rewards = False
-    plan = _episodes(first, start, seed)
-    envs = [first]
-    search = _Search(deadline)
-    episodes = SideBySide(envs, make_team(envs), plan)
-    began = time.perf_counter()
-    search.run(episodes, until_first=True)
-    took = time.perf_counter() - began
-    left = deadline - time.perf_counter()
-    side_by_side = int(min(TEAM, left / max(took, 1e-9) / _ROUNDS))
-    if side_by_side > 1:
-        for _ in range(side_by_side - 1):
-            envs.append(cls(instance, features=features, start=start, rewards=first.rewards))
-        for env in envs[1:]:
-            env.reset(seed=seed)
-        episodes = SideBySide(envs, make_team(envs), plan)
-    search.run(episodes)
-    if search.best is None:
-        raise LagcoError(f"no solution of {instance.name!r} was found")
-    return _Found(*search.best, search.finished)
-
-
-def _episodes(env: Problem, start: Any, seed: int) -> Iterator[Planned]:
-    """One mode per start, then samples without end."""
-    starts = env.starts()
-    order = np.random.default_rng([seed, 3]).permutation(len(starts))
-    choices = [starts[i] for i in order] or [start]
-    for number in itertools.count():
-        turn = number // len(choices)
-        yield Planned(seed + number, choices[number % len(choices)], explore=turn > 0)
-
-
-class _Search:
-    """The best state that any episode met, up to a deadline."""
-
-    def __init__(self, deadline: float) -> None:
-        self._deadline = deadline
-        self.best: tuple[float, Array, Trace] | None = None
-        self.finished = 0
-
-    def run(self, episodes: SideBySide, until_first: bool = False) -> None:
-        """Go on until the time is over, or until one more episode is finished.
-
-        Without a solution so far, the first environment goes on beyond the deadline.
-        """
-        while episodes.begin():
-            if time.perf_counter() > self._deadline:
-                for episode in episodes.running.values():
-                    self._note(episode)
-                if self.best is not None:
-                    return
-                for member in list(episodes.running)[1:]:
-                    episodes.retire(member)
-            ended = episodes.step()
-            for episode in ended:
-                self.finished += 1
-                self._note(episode)
-            if until_first and ended:
-                return
-
-    def _note(self, episode: Episode) -> None:
-        env = cast("Problem", episode.env)
-        value, solution = env.best_objective, env.best_solution
-        if value is None or solution is None:
-            return
-        if self.best is None or improvement(value, self.best[0], maximise=env.maximise) > 0:
-            self.best = value, solution, episode.trace(best=True)
-
-
-def _load_compiled(cls: type[Problem], make_team: Any, features: str) -> None:
-    """Take a few steps on a small instance, so that compiled code is in memory."""
-    if not cls.defines("draw"):
-        return
-    small = cls.generate(cls.default_size)
-    with contextlib.suppress(MissingExtra, UsageError):
-        cls.solve(small, 0, 0.0)
-    if make_team is None:
-        return
-    envs = [cls(small, features=features, start="default") for _ in range(2)]
-    for env in envs:
-        env.reset(seed=0)
-    episodes = SideBySide(envs, make_team(envs), [Planned(0, explore=False), Planned(1)])
-    for _ in range(3):
-        if episodes.begin():
-            episodes.step()
-
-
-def _reference(
-    cls: type[Problem], instance: Instance, seed: int, seconds: float
-) -> SolverReference | None:
-    """What the instance brings, else what the solver finds in a share of the time."""
-    if instance.references.solver is not None:
-        return instance.references.solver
-    if instance.size > _REFERENCE_SIZE:
-        return None
-    limit = time.perf_counter() + _REFERENCE_SHARE * seconds
-    try:
-        return _solver_within(cls, instance, seed, limit)
-    except (MissingExtra, UsageError, InstanceError):  # no solver here, none at all, none so large
-        return None
-
-
-def _solver_within(
-    cls: type[Problem], instance: Instance, seed: int, deadline: float
-) -> SolverReference | None:
-    """The solver's value, with as much effort as fits; the smallest effort is always made."""
-    effort, best = _FIRST_EFFORT, None
-    while True:
-        began = time.perf_counter()
-        found = cls.solve(instance, seed, effort).solver
-        now = time.perf_counter()
-        if found is not None and (
-            best is None or improvement(found.value, best.value, maximise=cls.maximise) > 0
-        ):
-            best = found
-        fitting = 0.7 * (deadline - now) / max(now - began, 1e-9)
-        if effort >= 1.0 or fitting < 2.0 or (found and found.status == "optimal"):
-            return best
-        effort = min(1.0, effort * min(fitting, 16.0))
 
 
 def _with_scale(cls: type[Problem], instance: Instance, seed: int, seconds: float) -> Instance:

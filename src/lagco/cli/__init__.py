@@ -18,6 +18,7 @@ from lagco.cli.pretrain import pretrain
 from lagco.cli.problems import problems
 from lagco.cli.solve import solve
 from lagco.cli.train import train
+from lagco.cli.warm import warm
 from lagco.errors import LagcoError
 
 app = typer.Typer(
@@ -27,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for command in (problems, generate, info, check, evaluate, pretrain, embed, train, solve):
+for command in (problems, generate, info, check, evaluate, pretrain, embed, train, solve, warm):
     app.command()(command)
 bench.add_commands(app)
 report.add_commands(app)

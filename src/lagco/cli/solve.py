@@ -10,75 +10,168 @@ import typer
 from lagco.cli.output import AsJson, print_facts, print_json
 from lagco.errors import UsageError
 
+#: exit code of a command that was stopped by Ctrl-C
+INTERRUPTED = 130
+
 
 def solve(
-    file: Annotated[Path, typer.Argument(help="An instance in any of the formats lagco reads.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="An instance in any of the formats lagco reads, or a folder of them."),
+    ],
     problem: Annotated[
-        str | None, typer.Option(help="Which problem, where the file could mean several.")
+        str | None,
+        typer.Option(help="Which problem, where the file could mean several; or module:Class."),
     ] = None,
+    by: Annotated[
+        str, typer.Option(help="portfolio, agent, solver, greedy or random.")
+    ] = "portfolio",
     agent: Annotated[
         str | None, typer.Option(help="Folder of an agent, or default (the one lagco brings).")
-    ] = None,
-    policy: Annotated[
-        str | None, typer.Option(help="Instead of an agent: greedy, solver or random.")
     ] = None,
     decoder: Annotated[
         str | None,
         typer.Option(help="nearest, sampled, rule:module:function, scored or preview."),
     ] = None,
     k: Annotated[int, typer.Option("--k", help="Nearest actions the decoder sees.")] = 10,
+    search: Annotated[
+        str, typer.Option(help="How an agent searches: sample, reconstruct or auto.")
+    ] = "auto",
     start: Annotated[
         str, typer.Option(help="current (what the file says, if anything), default or worst.")
     ] = "current",
-    seconds: Annotated[float, typer.Option(help="Time limit.")] = 2.0,
-    improve: Annotated[str, typer.Option(help="Local search afterwards: none or 2opt.")] = "none",
+    seconds: Annotated[
+        float, typer.Option(help="Time limit, from the start of the command to the answer.")
+    ] = 2.0,
+    turns: Annotated[
+        int | None, typer.Option(help="Turns of work instead of a time: the same answer anywhere.")
+    ] = None,
+    improve: Annotated[
+        bool | None,
+        typer.Option(help="Local search from the solutions of episodes; on in a portfolio."),
+    ] = None,
+    until: Annotated[
+        float | None, typer.Option(help="Stop at this gap in percent, before the time.")
+    ] = None,
+    gap_to: Annotated[
+        str | None, typer.Option(help="What gaps are to: reference or bound.")
+    ] = None,
     demands: Annotated[
         Path | None, typer.Option(help="Demand matrix (CSV) for a topology file.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of starts and samples.")] = 42,
-    out: Annotated[Path | None, typer.Option(help="File for the solution.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="File for a picture of it.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of starts, samples and searches.")] = 42,
+    out: Annotated[
+        Path | None, typer.Option(help="File for the solution; of a folder, for a table (CSV).")
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="File for a picture of it, and of the best value over time.")
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option(help="File (CSV) for the best value over time.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Solve an instance file within a time limit."""
+    """Solve an instance file, or a folder of them, within a time limit."""
     import lagco
-    from lagco.core.picture import check_picture
-    from lagco.instances.formats import write_solution
 
+    options: dict[str, Any] = {
+        "problem": problem,
+        "by": by,
+        "agent": agent,
+        "decoder": decoder,
+        "k": k,
+        "search": search,
+        "start": start,
+        "seconds": seconds,
+        "turns": turns,
+        "improve": improve,
+        "until": until,
+        "gap_to": gap_to,
+        "demands": demands,
+        "seed": seed,
+    }
+    if file.is_dir():
+        _solve_folder(file, out, options, refused={"--plot": plot, "--trace": trace})
+        return
     if plot is not None:
+        from lagco.core.picture import check_picture
+
         check_picture(plot)
     if out is not None and out.is_dir():
         raise UsageError(f"--out {out}: is a folder; name a file for the solution")
     answer = lagco.solve(
-        file,
-        problem=problem,
-        agent=agent,
-        policy=policy,
-        decoder=decoder,
-        k=k,
-        start=start,
-        seconds=seconds,
-        improve=improve,
-        demands=demands,
-        seed=seed,
+        file, **options, since=lagco.BEGAN, on_improvement=_progress(lagco.BEGAN, seconds)
     )
     if out is not None:
+        from lagco.instances.formats import write_solution
+
         write_solution(answer.instance, answer.solution, out)
+    if trace is not None:
+        answer.write_curve(trace)
     if plot is not None:
         answer.draw(plot)
-    found: dict[str, Any] = answer.as_dict()
+    _print(answer.as_dict(), as_json)
+    if answer.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _solve_folder(
+    folder: Path, out: Path | None, options: dict[str, Any], refused: dict[str, Path | None]
+) -> None:
+    from lagco.folder import solve_folder
+
+    for name, value in refused.items():
+        if value is not None:
+            raise UsageError(f"{name} {value}: for one file, not for the folder {folder}")
+    if out is None:
+        raise UsageError(f"{folder} is a folder: give --out, a CSV file for the table")
+    for row in solve_folder(folder, out, **options):
+        typer.echo(f"{row['file']}: {row['objective'] or row['error']}")
+
+
+def _progress(began: float, seconds: float) -> Any:
+    """Tells a terminal about every better solution; None where there is no terminal."""
+    import sys
+    import time
+
+    if not sys.stderr.isatty():
+        return None
+
+    def show(found: Any) -> None:
+        gap = "" if found.gap is None else f", gap {found.gap:.2f} %"
+        left = max(0.0, seconds - (time.perf_counter() - began))
+        line = f"best {found.objective:.6g} by {found.by}{gap}, {left:.1f} s left"
+        sys.stderr.write(f"\r\x1b[2K{line}")
+        sys.stderr.flush()
+
+    return show
+
+
+def _print(found: dict[str, Any], as_json: bool) -> None:
+    import sys
+
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[2K")
     if as_json:
         print_json(found)
         return
-    del found["solution"]
-    reference = found.pop("reference")
-    gap = found["gap"]
-    found["gap"] = "no reference to compare with" if gap is None else f"{gap:.2f} %"
-    if reference is not None:
-        found["compared with"] = (
-            f"{reference['value']:.6g} ({reference['status']}, {reference['solver']})"
-        )
+    for name in ("solution", "curve", "interrupted"):
+        del found[name]
+    reference, gap = found.pop("reference"), found.pop("gap")
+    bound, bound_gap = found.pop("bound"), found.pop("bound_gap")
     notes = found.pop("notes")
+    if reference is None:
+        found["gap"] = "no reference to compare with"
+    elif reference["status"] != "bound" and gap is not None:
+        found["gap"] = (
+            f"{gap:.2f} % to {reference['value']:.6g} ({reference['status']}, "
+            f"{reference['solver']})"
+        )
+    if bound_gap is not None:
+        proven = abs(bound_gap) <= 1e-6
+        found["proof"] = (
+            "optimal" if proven else f"at most {bound_gap:.2f} % from optimal (bound {bound:.6g})"
+        )
     print_facts(found)
     for note in notes:
         typer.echo(f"note: {note}")

@@ -24,12 +24,17 @@ def rgb_array(draw: Callable[[Any], None]) -> npt.NDArray[np.uint8]:
     return np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
 
 
-def save_picture(draw: Callable[[Any], None], path: str | Path) -> None:
-    """Write what `draw` puts on square axes to a file; the suffix sets the format."""
+def save_picture(
+    draw: Callable[[Any], None], path: str | Path, beside: Callable[[Any], None] | None = None
+) -> None:
+    """Write what `draw` puts on square axes to a file; the suffix sets the format.
+
+    What `beside` puts on axes of its own stands to the right of it.
+    """
     path = Path(path)
     check_picture(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    _canvas(draw).figure.savefig(path, dpi=_DPI)
+    _canvas(draw, beside).figure.savefig(path, dpi=_DPI)
 
 
 def check_picture(path: str | Path) -> None:
@@ -42,13 +47,16 @@ def check_picture(path: str | Path) -> None:
         raise UsageError(f"{path}: give a picture a suffix among {', '.join(sorted(known))}")
 
 
-def _canvas(draw: Callable[[Any], None]) -> Any:
+def _canvas(draw: Callable[[Any], None], beside: Callable[[Any], None] | None = None) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(PIXELS / _DPI, PIXELS / _DPI), dpi=_DPI)
+    columns = 1 if beside is None else 2
+    figure = Figure(figsize=(columns * PIXELS / _DPI, PIXELS / _DPI), dpi=_DPI)
     canvas = FigureCanvasAgg(figure)
-    axes = figure.add_axes((0.02, 0.02, 0.96, 0.9))
+    if beside is not None:
+        beside(figure.add_axes((0.6, 0.15, 0.37, 0.75)))
+    axes = figure.add_axes((0.02 / columns, 0.02, 0.96 / columns, 0.9))
     axes.set_axis_off()
     axes.set_aspect("equal")
     draw(axes)

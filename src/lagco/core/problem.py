@@ -129,8 +129,8 @@ class Problem(ContinuousEnv):
         raise UsageError(f"{cls.__name__} has no solver; generate without that reference")
 
     @classmethod
-    def bound(cls, instance: Instance) -> float | None:
-        """A value that no solution can beat; None where none is known."""
+    def bound(cls, instance: Instance, seconds: float | None = None) -> float | None:
+        """A value that no solution can beat; None where none is found in so many seconds."""
         return None
 
     @classmethod
@@ -183,14 +183,34 @@ class Problem(ContinuousEnv):
         """Whether the state is a solution at all; otherwise its score is 0."""
         return True
 
+    def reopened(self, solution: Array, share: float, rng: np.random.Generator) -> Any:
+        """A start from which a share of the decisions in `solution` is to be made again.
+
+        By default the solution itself, where states are improved step by step; None where the
+        problem has no such start.
+        """
+        return solution if self.is_feasible() else None
+
     def starts(self) -> list[Any]:
         """Starts that are equally good to begin from, where an answer may be sought from all."""
         return []
 
     @classmethod
-    def improve(cls, instance: Instance, solution: Array, how: str) -> Array:
-        """A solution that is no worse, by a local search of that name."""
-        raise UsageError(f"improve={how!r}: {cls.name} has no such local search; leave it out")
+    def improve(
+        cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
+    ) -> Array:
+        """A solution that is no worse, by local search.
+
+        Args:
+            instance: what is solved.
+            solution: to begin from, as :meth:`solution` gives it; None for a start of its own.
+            seed: of the search.
+            effort: multiplies the usual amount of work of :meth:`solve`; 0 is a mere descent.
+        """
+        raise UsageError(
+            f"{cls.__name__} has no local search: leave improve= out, or define "
+            "improve(cls, instance, solution, seed, effort=1.0)"
+        )
 
     # -- what teachers ask
 

@@ -47,6 +47,10 @@ _WORDS = (
 _SECTIONS = (
     "NODE_COORD_SECTION", "EDGE_WEIGHT_SECTION", "DISPLAY_DATA_SECTION", "TOUR_SECTION",
 )  # fmt: skip
+#: sections that change what a tour may be, which is not provided for
+_REFUSED = {
+    "FIXED_EDGES_SECTION": "edges that a tour must use are not provided for; take the section out",
+}
 _TOKEN = re.compile(r"\S+")
 _KEYWORD = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)\s*:?\s*(.*)", re.DOTALL)
 
@@ -153,6 +157,8 @@ class _File:
                 self.weights = self._matrix(lines, line)
             elif word == "TOUR_SECTION":
                 self.tour = self._ids(lines, line)
+            elif word in _REFUSED:
+                raise source.error(f"{word}: {_REFUSED[word]}", line)
             else:
                 known = suggest("TSPLIB keyword", clean(word, 40), [*_WORDS, *_SECTIONS, "EOF"])
                 raise source.error(known, line)

@@ -162,6 +162,22 @@ class CyberPath(Problem):
         return References(solver=solve_reachability(instance))
 
     @classmethod
+    def improve(
+        cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
+    ) -> Array:
+        """The attacks that own the most hosts with luck, from the same start."""
+        from lagco.problems.cyber_path.reachability import improve_attacks
+
+        return improve_attacks(instance, solution)
+
+    @classmethod
+    def bound(cls, instance: Instance, seconds: float | None = None) -> float | None:
+        """The most hosts that can be owned, from the best start and with luck."""
+        from lagco.problems.cyber_path.reachability import solve_reachability
+
+        return solve_reachability(instance).value
+
+    @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
         """Nodes, edges of the view at most, vulnerabilities per host, and raw actions."""
         n, width = instance.array("vulns").shape
@@ -500,6 +516,10 @@ class CyberPath(Problem):
             self._graph.record(row_of[source], row, vulnerability)
         self._owned = int(known.columns["owned"].sum())
         self._publish()
+
+    def reopened(self, solution: Array, share: float, rng: np.random.Generator) -> Any:
+        """None: attacks succeed by chance, so no part of them can be kept."""
+        return None
 
     def draw_on(self, axes: Any) -> None:
         """Visible hosts by what was achieved on them, and the attacks so far."""

@@ -38,6 +38,27 @@ def solve_reachability(instance: Instance) -> SolverReference:
     return SolverReference(float(sizes[start]), "optimal", "reachability", plan)
 
 
+def improve_attacks(instance: Instance, attacks: Array | None) -> Array:
+    """Attacks that own all that can be owned with luck from the host that `attacks` begin at.
+
+    Without them, from the instance's start, or else from the best one.
+    """
+    network = read_network(instance)
+    start = instance.params.get("start")
+    if attacks is not None:
+        if not len(attacks):
+            return attacks
+        start = attacks[0][0]
+    elif start is None:
+        start = reachable_sizes(network, lucky=True).argmax()
+    plan = attack_plan(network, int(start))
+    if attacks is None or replay(network, plan, instance.name) > replay(
+        network, attacks, instance.name
+    ):
+        return plan
+    return attacks
+
+
 def reachable_sizes(network: Network, lucky: bool) -> Array:
     """Hosts that can be owned from each start: int64 (n,).
 

@@ -80,6 +80,15 @@ class MaxCut(Problem):
         return References(solver=solve_cut(instance, seed, effort))
 
     @classmethod
+    def improve(
+        cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
+    ) -> Array:
+        """Tabu search over single flips."""
+        from lagco.problems.max_cut.solver import improve_cut
+
+        return improve_cut(instance, solution, seed, effort)
+
+    @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
         """Nodes, edges of the view at most, and raw actions."""
         n, edges = instance.size, instance.array("edges").shape[1]

@@ -5,9 +5,12 @@ The number of moves is fixed, so the answer depends on instance and seed alone.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numba import njit
 
+from lagco.arrays import Array
 from lagco.instances import Instance, SolverReference
 from lagco.problems.adjacency import adjacency
 from lagco.problems.max_cut.kernels import flip_node, initial_gains
@@ -21,27 +24,48 @@ _PATIENCE = 30  # moves per node without a new best before the sides are disturb
 
 def solve_cut(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:
     """The best sides found (best-known); `effort` multiplies the moves."""
-    n = instance.size
-    edges, weights = weighted_edges(instance)
-    first, neighbours, edge_ids = adjacency(n, edges)
-    moves = int(effort * min(MOVES_PER_NODE * n, MAX_MOVES))
-    best = search_cut(first, neighbours, weights[edge_ids], moves, random_stream(seed))
-    value = cut_value(edges, weights, best)
+    best = improve_cut(instance, None, seed, effort)
+    value = cut_value(*weighted_edges(instance), best)
     return SolverReference(value, "best-known", "tabu search", best)
 
 
+def improve_cut(instance: Instance, sides: Array | None, seed: int, effort: float) -> Array:
+    """The best sides met by tabu search from `sides`, or from random ones."""
+    n = instance.size
+    stream = random_stream(seed)
+    side = np.empty(n, dtype=np.int8)
+    if sides is None:
+        _draw_sides(side, stream)
+    else:
+        side[:] = sides
+    moves = int(effort * min(MOVES_PER_NODE * n, MAX_MOVES))
+    found: Array = search_cut(*_prepared(instance), side, moves, stream)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _prepared(instance: Instance) -> tuple[Array, Array, Array]:
+    """Neighbours and weights, kept while one instance is improved again and again."""
+    edges, weights = weighted_edges(instance)
+    first, neighbours, edge_ids = adjacency(instance.size, edges)
+    return first, neighbours, weights[edge_ids]
+
+
 @njit(cache=True)
-def search_cut(first, neighbours, slot_weights, moves, stream):  # type: ignore[no-untyped-def]
-    """Sides of the largest cut met in that many tabu moves."""
+def _draw_sides(side, stream):  # type: ignore[no-untyped-def]
+    for v in range(side.shape[0]):
+        side[v] = np.int8(next_word(stream) >> np.uint64(63))
+
+
+@njit(cache=True)
+def search_cut(first, neighbours, slot_weights, side, moves, stream):  # type: ignore[no-untyped-def]
+    """Sides of the largest cut met in that many tabu moves from `side`, which is written over."""
     n = first.shape[0] - 1
-    side = np.zeros(n, dtype=np.int8)
     gain = np.empty(n)
     free_at = np.zeros(n, dtype=np.int64)
     tenure = 3 + n // 100
-    for v in range(n):
-        side[v] = np.int8(next_word(stream) >> np.uint64(63))
     initial_gains(first, neighbours, slot_weights, side, gain)
-    # `cut` and the two records are relative to the random start
+    # `cut` and the two records are relative to the start
     cut = 0.0
     best, best_cut = side.copy(), 0.0
     local_best = 0.0

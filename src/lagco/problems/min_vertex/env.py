@@ -69,6 +69,22 @@ class MinVertex(Problem):
         return References(solver=solve_cover(instance, seed, effort))
 
     @classmethod
+    def improve(
+        cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
+    ) -> Array:
+        """Exchange of nodes, with weights on edges that stay uncovered."""
+        from lagco.problems.min_vertex.local_search import improve_cover
+
+        return improve_cover(instance, solution, seed, effort)
+
+    @classmethod
+    def bound(cls, instance: Instance, seconds: float | None = None) -> float | None:
+        """The better of the linear bound and CP-SAT's."""
+        from lagco.problems.min_vertex.bound import size_bound
+
+        return size_bound(instance, seconds)
+
+    @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
         """Nodes, edges and raw actions."""
         edges = instance.array("edges").shape[1]
@@ -263,6 +279,10 @@ class MinVertex(Problem):
         first, neighbours, _ = self._adjacency
         found: Array = advised_nodes(first, neighbours, self._selected, self._bare)
         return found
+
+    def reopened(self, solution: Array, share: float, rng: np.random.Generator) -> Any:
+        """The cover without a share of its nodes."""
+        return solution[rng.random(len(solution)) >= share]
 
     def draw_on(self, axes: Any) -> None:
         """The graph, its cover so far, and what is still uncovered."""

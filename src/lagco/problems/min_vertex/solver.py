@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 
 from lagco.errors import require_extra
@@ -16,16 +19,38 @@ DETERMINISTIC_LIMIT = 60.0
 _FIRST_COVERS = 20
 
 
-def solve_cover(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:
-    """Smallest cover: proven optimal, or the best found within `effort` times the usual limit."""
+def cover_bound(instance: Instance, seconds: float | None = None) -> float:
+    """CP-SAT's bound on the size of a cover, in the usual amount of work or so many seconds."""
     cp_model = require_extra(
-        "ortools.sat.python.cp_model", "solvers", "the solver reference of 'min-vertex'"
+        "ortools.sat.python.cp_model", "solvers", "the bound of CP-SAT on 'min-vertex'"
     )
+    model, _ = _model(cp_model, instance)
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = 1
+    if seconds is None:
+        solver.parameters.max_deterministic_time = DETERMINISTIC_LIMIT
+    else:
+        solver.parameters.max_time_in_seconds = seconds
+    solver.solve(model)
+    return float(math.ceil(solver.best_objective_bound - 1e-6))
+
+
+def _model(cp_model: Any, instance: Instance) -> tuple[Any, list[Any]]:
+    """The model of smallest covers and its variable of each node."""
     model = cp_model.CpModel()
     chosen = [model.new_bool_var(f"x{v}") for v in range(instance.size)]
     for u, v in edges_of(instance).T.tolist():
         model.add_bool_or(chosen[u], chosen[v])
     model.minimize(sum(chosen))
+    return model, chosen
+
+
+def solve_cover(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:
+    """Smallest cover: proven optimal, or the best found within `effort` times the usual limit."""
+    cp_model = require_extra(
+        "ortools.sat.python.cp_model", "solvers", "the solver reference of 'min-vertex'"
+    )
+    model, chosen = _model(cp_model, instance)
     known = np.asarray(sweep_covers(instance, _FIRST_COVERS, seed).best_solution)
     hinted = set(known.tolist())
     for v, variable in enumerate(chosen):

@@ -17,16 +17,21 @@ from lagco.problems.networks.network import Network
 
 #: a value meets a bound up to this relative difference
 MEETS = 1e-6
+_OUT_OF_TIME = 1  # scipy's word for it
 
 
-def annealed(value: float, bound: float, solution: Array) -> SolverReference:
+def annealed(value: float, bound: float | None, solution: Array) -> SolverReference:
     """What annealing found: optimal where it meets the bound, else best-known."""
+    if bound is None:
+        return SolverReference(value, "best-known", "annealing", solution)
     status: Status = "optimal" if value <= bound * (1.0 + MEETS) else "best-known"
     return SolverReference(value, status, f"annealing (flow bound {bound:.6g})", solution)
 
 
-def flow_bound(network: Network) -> float:
+def flow_bound(network: Network, seconds: float | None = None) -> float | None:
     """Least largest utilisation when every demand may be split over all ways.
+
+    None where it is not found in so many seconds.
 
     One commodity per destination, so there are (destinations x arcs + 1) variables.
     """
@@ -51,15 +56,16 @@ def flow_bound(network: Network) -> float:
         [sparse.block_diag(rows), sparse.csr_array((len(targets) * (n - 1), 1))]
     )
     carried = sparse.hstack([sparse.eye_array(arcs)] * len(targets))
-    return _least_utilisation(network, carried, conserve, np.concatenate(supply))
+    return _least_utilisation(network, carried, conserve, np.concatenate(supply), seconds)
 
 
-def path_bound(network: Network, rows: Array) -> float:
+def path_bound(network: Network, rows: Array, seconds: float | None = None) -> float | None:
     """Least largest utilisation when every demand may be split over the paths listed for it.
 
     Args:
         network: the network.
         rows: (N, 1 + T) demand and path as node ids, padded with n.
+        seconds: None is returned where they do not suffice.
     """
     from scipy import sparse
 
@@ -78,10 +84,12 @@ def path_bound(network: Network, rows: Array) -> float:
     shape = (network.num_demands, len(rows))
     once = sparse.csr_array((np.ones(len(rows)), (demand, np.arange(len(rows)))), shape=shape)
     conserve = sparse.hstack([once, sparse.csr_array((network.num_demands, 1))])
-    return _least_utilisation(network, carried, conserve, np.ones(network.num_demands))
+    return _least_utilisation(network, carried, conserve, np.ones(network.num_demands), seconds)
 
 
-def _least_utilisation(network: Network, carried: Any, conserve: Any, supply: Array) -> float:
+def _least_utilisation(
+    network: Network, carried: Any, conserve: Any, supply: Array, seconds: float | None
+) -> float | None:
     """Least u such that carried @ flow <= u x capacities and conserve @ (flow, u) = supply.
 
     Volumes are over the largest one and so are capacities: solvers work with absolute tolerances.
@@ -100,7 +108,10 @@ def _least_utilisation(network: Network, carried: Any, conserve: Any, supply: Ar
         A_eq=conserve.tocsr(),
         b_eq=supply,
         method="highs",
+        options={} if seconds is None else {"time_limit": seconds},
     )
+    if found.status == _OUT_OF_TIME and seconds is not None:
+        return None
     if found.status != 0:
         raise LagcoError(f"the flow bound was not found: {found.message}")
     return float(found.fun * network.volumes.max() / network.capacities.max())

@@ -100,11 +100,20 @@ class OSPF(NetworkProblem):
         return References(solver=solve_weights(instance, seed, effort))
 
     @classmethod
-    def bound(cls, instance: Instance) -> float:
+    def bound(cls, instance: Instance, seconds: float | None = None) -> float | None:
         """The multi-commodity-flow bound."""
         from lagco.problems.ospf.solver import lower_bound
 
-        return lower_bound(instance)
+        return lower_bound(instance, seconds)
+
+    @classmethod
+    def improve(
+        cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
+    ) -> Array:
+        """A run of annealing over single links."""
+        from lagco.problems.ospf.solver import improve_weights
+
+        return improve_weights(instance, solution, seed, effort)
 
     @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:

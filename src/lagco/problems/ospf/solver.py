@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from lagco.arrays import Array
 from lagco.instances import Instance, SolverReference
 from lagco.problems.networks.bound import annealed, flow_bound
 from lagco.problems.networks.kernels import largest_utilisation, smooth_utilisation
@@ -28,11 +29,12 @@ from lagco.problems.random_stream import next_below, next_float, random_stream
 MOVES = 120_000
 RESTARTS = 6
 HOTTEST, COLDEST = 0.1, 0.0005
+WARM = 0.03  # where a run starts from good weights
 
 
-def lower_bound(instance: Instance) -> float:
+def lower_bound(instance: Instance, seconds: float | None = None) -> float | None:
     """What no weights can go below: the multi-commodity-flow bound."""
-    return flow_bound(network_of(instance))
+    return flow_bound(network_of(instance), seconds)
 
 
 def solve_weights(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:
@@ -41,8 +43,21 @@ def solve_weights(instance: Instance, seed: int, effort: float = 1.0) -> SolverR
     `effort` multiplies the moves.
     """
     network = network_of(instance)
+    best = improve_weights(instance, None, seed, effort)
+    value = utilisation_of(instance, network, best)
+    return annealed(value, flow_bound(network), best)
+
+
+def improve_weights(instance: Instance, weights: Array | None, seed: int, effort: float) -> Array:
+    """The best weights met: in runs from random ones, or in a warm run from `weights`."""
+    network = network_of(instance)
     low, high = weight_bounds(instance)
-    best = _anneal(
+    best = np.full(network.num_links, low, dtype=np.int64)
+    runs, hottest = RESTARTS, HOTTEST
+    if weights is not None:
+        best[:] = weights
+        runs, hottest = 1, WARM
+    _anneal(
         network.first,
         network.heads,
         network.arcs,
@@ -52,12 +67,14 @@ def solve_weights(instance: Instance, seed: int, effort: float = 1.0) -> SolverR
         grouped_demands(network),
         low,
         high,
-        int(effort * MOVES) // RESTARTS,
+        runs,
+        hottest,
+        int(effort * MOVES) // runs,
         *scratch(network, high),
+        best,
         random_stream(seed),
     )
-    value = utilisation_of(instance, network, best)
-    return annealed(value, flow_bound(network), best)
+    return best
 
 
 @njit(cache=True)
@@ -68,9 +85,13 @@ def _add(target, source, sign):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _anneal(  # type: ignore[no-untyped-def]
-    first, heads, arcs, edges, capacities, ecmp, demands, low, high, moves, buckets, entries, stream
-):
-    """Weights with the lowest utilisation met in `RESTARTS` runs of `moves` moves."""
+    first, heads, arcs, edges, capacities, ecmp, demands, low, high, runs, hottest, moves,
+    buckets, entries, best, stream,
+):  # fmt: skip
+    """Leave in `best` the weights with the lowest utilisation met in `runs` runs of `moves` moves.
+
+    A single run starts from there; of several, every other one, and the first from random weights.
+    """
     n, links = first.shape[0] - 1, capacities.shape[0]
     d_first = demands[0]
     distance = np.empty((n, n), dtype=np.int64)
@@ -81,13 +102,13 @@ def _anneal(  # type: ignore[no-untyped-def]
     loads, total, flow = np.zeros(2 * links), np.zeros(2 * links), np.zeros(n)
     changed = np.empty(n, dtype=np.int64)
     weights = np.full(links, low, dtype=np.int64)
-    best, least = weights.copy(), np.inf
-    for run in range(RESTARTS):
+    least = np.inf
+    for run in range(runs):
         for e in range(links):
-            if run % 2 == 0:
+            if runs > 1 and run % 2 == 0:
                 weights[e] = low + next_below(stream, high - low + 1)
             else:
-                weights[e] = low if run == 1 else best[e]
+                weights[e] = low if runs > 1 and run == 1 else best[e]
         steps = steps_along(arcs, weights)
         for t in range(n):
             if d_first[t] < d_first[t + 1]:
@@ -97,8 +118,11 @@ def _anneal(  # type: ignore[no-untyped-def]
         for t in range(n):
             _add(loads, parts[t], 1.0)
         energy = smooth_utilisation(loads, capacities)
+        if largest_utilisation(loads, capacities) < least:
+            least = largest_utilisation(loads, capacities)
+            copy_values(best, weights)
         for move in range(moves):
-            heat = HOTTEST * (COLDEST / HOTTEST) ** (move / moves)
+            heat = hottest * (COLDEST / hottest) ** (move / moves)
             link = next_below(stream, links)
             if high == low:
                 break
@@ -141,4 +165,3 @@ def _anneal(  # type: ignore[no-untyped-def]
                     copy_values(best, weights)
             else:
                 weights[link] = old
-    return best

@@ -147,6 +147,15 @@ class Placement(Problem):
         return References(solver=solve_allocation(instance, seed, effort))
 
     @classmethod
+    def improve(
+        cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
+    ) -> Array:
+        """A run of annealing over single moves."""
+        from lagco.problems.placement.solver import improve_allocation
+
+        return improve_allocation(instance, solution, seed, effort)
+
+    @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
         """Nodes, edges, VMs, PMs and raw actions."""
         vms, pms = instance.size, instance.array("pm_capacities").shape[0]

@@ -5,13 +5,18 @@ The number of moves is fixed, so the answer depends on instance and seed alone.
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 from numba import njit
 
 from lagco.arrays import Array
+from lagco.errors import InstanceError
 from lagco.instances import Instance, SolverReference
 from lagco.problems.networks.search import copy_values
 from lagco.problems.placement.cloud import cloud_of, links_of
+from lagco.problems.placement.first_fit import first_fit
 from lagco.problems.placement.latency import MATRIX_LIMIT, Latencies
 from lagco.problems.placement.state import empty_state, fits, move_vm, terms_after, terms_of
 from lagco.problems.placement.sweeps import finish, mean_of, sweep_allocations
@@ -21,6 +26,7 @@ from lagco.problems.random_stream import next_below, next_float, random_stream
 MOVES = 3_000_000
 RESTARTS = 6
 HOTTEST, COLDEST = 0.05, 0.0002
+WARM = 0.005  # where a run starts from a good allocation
 SWEEPS = 5_000
 
 
@@ -40,23 +46,60 @@ def solve_allocation(instance: Instance, seed: int, effort: float = 1.0) -> Solv
     latencies = Latencies(links).matrix
     state = empty_state(cloud)
     best = np.array(sweeps.best_solution, dtype=np.int64)
-    _anneal(
-        cloud, latencies, bounds, int(effort * MOVES) // RESTARTS, state, best, random_stream(seed)
-    )
+    moves = int(effort * MOVES) // RESTARTS
+    stream = random_stream(seed)
+    _anneal(cloud, latencies, bounds, RESTARTS, HOTTEST, moves, state, best, stream)
     value = mean_of(instance, cloud, state, best, bounds)
     return SolverReference(value, "best-known", "annealing", best)
 
 
+def improve_allocation(
+    instance: Instance, allocation: Array | None, seed: int, effort: float
+) -> Array:
+    """The best allocation met: in runs from the sweeps' best, or in a warm run from `allocation`.
+
+    J has the bounds that evaluating a solution takes: the sweeps' where the instance has them.
+    """
+    cloud, latencies, bounds = _prepared(instance)
+    runs, hottest = RESTARTS, HOTTEST
+    if allocation is not None:
+        best = np.array(allocation, dtype=np.int64)
+        runs, hottest = 1, WARM
+    elif instance.references.sweeps is not None:
+        best = np.array(instance.references.sweeps.best_solution, dtype=np.int64)
+    else:
+        fitted = first_fit(cloud)
+        if fitted is None:
+            raise InstanceError(
+                f"instance {instance.name!r}: first fit finds no room for every VM; give an "
+                "allocation to improve"
+            )
+        best = np.array(fitted, dtype=np.int64)
+    moves = int(effort * MOVES) // runs
+    state = empty_state(cloud)
+    _anneal(cloud, latencies, bounds, runs, hottest, moves, state, best, random_stream(seed))
+    return best
+
+
+@lru_cache(maxsize=1)
+def _prepared(instance: Instance) -> tuple[Any, Array | None, Array]:
+    """Cloud, latencies and bounds, kept while one instance is improved again and again."""
+    cloud, latencies = cloud_of(instance), Latencies(links_of(instance))
+    return cloud, latencies.matrix, bounds_of(instance, cloud, latencies)
+
+
 @njit(cache=True)
-def _anneal(cloud, latencies, bounds, moves, state, best, stream):  # type: ignore[no-untyped-def]
-    """Leave in `best` the highest J met in `RESTARTS` runs of `moves` moves, the first from there.
+def _anneal(  # type: ignore[no-untyped-def]
+    cloud, latencies, bounds, runs, hottest, moves, state, best, stream
+):
+    """Leave in `best` the highest J met in `runs` runs of `moves` moves, the first from there.
 
     Each run starts from the best allocation so far, hot enough to leave it behind.
     """
     vms, pms = cloud.demands.shape[0], cloud.capacities.shape[0]
     terms = np.empty(5)
     record = -np.inf
-    for _ in range(RESTARTS):
+    for _ in range(runs):
         copy_values(state.allocation, best)
         finish(cloud, latencies, state)
         terms_of(state.totals, cloud.tenant_share, terms)
@@ -71,7 +114,7 @@ def _anneal(cloud, latencies, bounds, moves, state, best, stream):  # type: igno
                 continue
             terms_after(v, p, cloud, state, latencies[source], latencies[p], terms)
             reached = mean_of_terms(terms, bounds)
-            heat = HOTTEST * (COLDEST / HOTTEST) ** (move / moves)
+            heat = hottest * (COLDEST / hottest) ** (move / moves)
             if reached >= present or next_float(stream) < np.exp((reached - present) / heat):
                 move_vm(v, p, cloud, state, latencies[source], latencies[p])
                 present = reached

@@ -112,11 +112,20 @@ class Traffic(NetworkProblem):
         return References(solver=solve_paths(instance, seed, effort))
 
     @classmethod
-    def bound(cls, instance: Instance) -> float:
+    def bound(cls, instance: Instance, seconds: float | None = None) -> float | None:
         """The multi-commodity-flow bound."""
         from lagco.problems.traffic.solver import lower_bound
 
-        return lower_bound(instance)
+        return lower_bound(instance, seconds)
+
+    @classmethod
+    def improve(
+        cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
+    ) -> Array:
+        """A run of annealing over single demands."""
+        from lagco.problems.traffic.solver import improve_paths
+
+        return improve_paths(instance, solution, seed, effort)
 
     @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:

@@ -5,9 +5,12 @@ The number of moves is fixed, so the answer depends on instance and seed alone.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numba import njit
 
+from lagco.arrays import Array
 from lagco.instances import Instance, SolverReference
 from lagco.problems.networks.bound import annealed, flow_bound, path_bound
 from lagco.problems.networks.kernels import largest_utilisation, sixteenth_power
@@ -20,22 +23,23 @@ from lagco.problems.traffic.sweeps import Options, load_choice, path_options
 MOVES = 2_000_000
 RESTARTS = 8
 HOTTEST, COLDEST = 0.3, 0.001
+WARM = 0.03  # where a run starts from good paths
 _LISTED = 100_000  # paths up to which the tighter bound over them is computed
 
 
-def lower_bound(instance: Instance) -> float:
+def lower_bound(instance: Instance, seconds: float | None = None) -> float | None:
     """What no paths can go below: the multi-commodity-flow bound.
 
     Over the admissible paths where they are few enough to list, else over all ways.
     """
-    network = network_of(instance)
-    return _bound(network, path_options(network, limits_of(instance, network)))
+    network, _, options = _prepared(instance)
+    return _bound(network, options, seconds)
 
 
-def _bound(network: Network, options: Options) -> float:
+def _bound(network: Network, options: Options, seconds: float | None = None) -> float | None:
     if options.complete and len(options.rows) <= _LISTED:
-        return path_bound(network, options.rows)
-    return flow_bound(network)
+        return path_bound(network, options.rows, seconds)
+    return flow_bound(network, seconds)
 
 
 def solve_paths(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:
@@ -43,38 +47,75 @@ def solve_paths(instance: Instance, seed: int, effort: float = 1.0) -> SolverRef
 
     `effort` multiplies the moves.
     """
-    network = network_of(instance)
-    limits = limits_of(instance, network)
-    options = path_options(network, limits)
-    best = _anneal(
+    network, limits, options = _prepared(instance)
+    paths = improve_paths(instance, None, seed, effort)
+    value = utilisation_of(network, checked_paths(paths, instance, network, limits)[1])
+    return annealed(value, _bound(network, options), paths)
+
+
+def improve_paths(instance: Instance, paths: Array | None, seed: int, effort: float) -> Array:
+    """The best paths met: in runs from random ones, or in a warm run from `paths`."""
+    network, limits, options = _prepared(instance)
+    best = options.first[:-1].copy()
+    runs, hottest = RESTARTS, HOTTEST
+    before = np.inf
+    if paths is not None:
+        rows, arcs = checked_paths(paths, instance, network, limits)
+        before = utilisation_of(network, arcs)
+        numbers = _numbers(options)
+        for d, path in enumerate(rows):  # one that is not listed gives way to the demand's first
+            best[d] = numbers.get((d, path.tobytes()), best[d])
+        runs, hottest = 1, WARM
+    _anneal(
         options.first,
         options.arcs,
         network.volumes,
         network.capacities,
-        int(effort * MOVES) // RESTARTS,
+        runs,
+        hottest,
+        int(effort * MOVES) // runs,
+        best,
         random_stream(seed),
     )
-    paths, arcs = checked_paths(options.rows[best, 1:], instance, network, limits)
-    value = utilisation_of(network, arcs)
-    return annealed(value, _bound(network, options), paths)
+    found, arcs = checked_paths(options.rows[best, 1:], instance, network, limits)
+    if paths is not None and utilisation_of(network, arcs) > before:
+        return paths
+    return found
+
+
+@lru_cache(maxsize=1)
+def _prepared(instance: Instance) -> tuple[Network, Array, Options]:
+    """Network, limits and paths, kept while one instance is improved again and again."""
+    network = network_of(instance)
+    limits = limits_of(instance, network)
+    return network, limits, path_options(network, limits)
+
+
+def _numbers(options: Options) -> dict[tuple[int, bytes], int]:
+    """Number of each path among the options, by demand and nodes."""
+    demands, nodes = options.rows[:, 0].tolist(), options.rows[:, 1:].astype(np.int64)
+    return {(d, row.tobytes()): k for k, (d, row) in enumerate(zip(demands, nodes, strict=True))}
 
 
 @njit(cache=True)
-def _anneal(first, arcs, volumes, capacities, moves, stream):  # type: ignore[no-untyped-def]
-    """Options with the lowest utilisation met in `RESTARTS` runs of `moves` moves.
+def _anneal(  # type: ignore[no-untyped-def]
+    first, arcs, volumes, capacities, runs, hottest, moves, best, stream
+):
+    """Leave in `best` the options with the lowest utilisation met in `runs` runs of `moves` moves.
+
+    A single run starts from there; of several, every other one, and the first from random options.
 
     The energy is the sum of the 16th powers of all utilisations: close to the largest alone, and
     moved by the next ones too.
     """
     demands = volumes.shape[0]
     loads = np.empty(2 * capacities.shape[0])
-    choice = first[:-1].copy()
-    best = choice.copy()
+    choice = best.copy()
     load_choice(best, arcs, volumes, loads)
     least = largest_utilisation(loads, capacities)
-    for run in range(RESTARTS):
+    for run in range(runs):
         for d in range(demands):
-            if run % 2 == 0:
+            if runs > 1 and run % 2 == 0:
                 choice[d] = first[d] + next_below(stream, first[d + 1] - first[d])
             else:
                 choice[d] = best[d]
@@ -106,7 +147,7 @@ def _anneal(first, arcs, volumes, capacities, moves, stream):  # type: ignore[no
                 change -= sixteenth_power(loads[arc], capacities[arc >> 1])
                 loads[arc] += volumes[d]
                 change += sixteenth_power(loads[arc], capacities[arc >> 1])
-            heat = 16.0 * HOTTEST * (COLDEST / HOTTEST) ** (move / moves)
+            heat = 16.0 * hottest * (COLDEST / hottest) ** (move / moves)
             if change <= 0.0 or next_float(stream) < np.exp(-change / (heat * energy)):
                 choice[d] = new
                 energy += change
@@ -129,4 +170,3 @@ def _anneal(first, arcs, volumes, capacities, moves, stream):  # type: ignore[no
                 energy = 0.0
                 for arc in range(loads.shape[0]):
                     energy += sixteenth_power(loads[arc], capacities[arc >> 1])
-    return best

@@ -88,6 +88,13 @@ class TSP(Problem):
         return References(solver=solve_tour(instance, seed, effort))
 
     @classmethod
+    def bound(cls, instance: Instance, seconds: float | None = None) -> float | None:
+        """The 1-tree bound after an ascent over city prices."""
+        from lagco.problems.tsp.bound import tour_bound
+
+        return tour_bound(instance, seconds)
+
+    @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
         """Nodes, edges of the neighbour graph at most, and raw actions."""
         n = instance.size
@@ -359,18 +366,24 @@ class TSP(Problem):
 
         return complete_tour(self._metric, self.solution(), self._visited, seed)
 
+    def reopened(self, solution: Array, share: float, rng: np.random.Generator) -> Any:
+        """The tour without a stretch somewhere, as a path up to the stretch."""
+        n = len(solution)
+        kept = n - max(2, round(share * n))
+        return np.roll(solution, -int(rng.integers(n)))[:kept] if kept > 0 else None
+
     def starts(self) -> list[Any]:
         """Any city."""
         return list(range(self.instance.size))
 
     @classmethod
-    def improve(cls, instance: Instance, solution: Array, how: str) -> Array:
-        """``2opt``: 2-opt and Or-opt moves until none shortens the tour."""
-        if how != "2opt":
-            return super().improve(instance, solution, how)
-        from lagco.problems.tsp.solver import descend
+    def improve(
+        cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
+    ) -> Array:
+        """2-opt and Or-opt moves until none shortens the tour, then rounds of disturbance."""
+        from lagco.problems.tsp.solver import improve_tour
 
-        return descend(instance, solution)
+        return improve_tour(instance, solution, seed, effort)
 
     def draw_on(self, axes: Any) -> None:
         """Cities and the tour so far."""

@@ -7,6 +7,8 @@ answer depends on instance and seed alone. Memory is linear in the number of cit
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numba import njit
 
@@ -33,25 +35,20 @@ _EPSILON = 1e-9
 
 def solve_tour(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:
     """The best tour found (best-known); `effort` multiplies the rounds."""
-    n = instance.size
-    metric = metric_of(instance)
-    tour = np.arange(n)
-    if n > 3:
-        rounds = int(effort * min(ROUNDS_PER_CITY * n, MAX_ROUNDS))
-        neighbours = neighbour_lists(metric, min(NEIGHBOURS, n - 1))
-        tour = search_tour(*metric, neighbours, _greedy(*metric), rounds, random_stream(seed))
-    length = float(tour_length(*metric, tour))
+    tour = improve_tour(instance, None, seed, effort)
+    length = float(tour_length(*metric_of(instance), tour))
     return SolverReference(length, "best-known", "iterated Or-opt", tour)
 
 
-def descend(instance: Instance, tour: Array) -> Array:
-    """The tour after 2-opt and Or-opt moves until none shortens it."""
-    if instance.size < 4:
-        return tour
-    metric = metric_of(instance)
-    neighbours = neighbour_lists(metric, min(NEIGHBOURS, instance.size - 1))
-    start = np.asarray(tour, dtype=np.int64).copy()
-    found: Array = search_tour(*metric, neighbours, start, 0, random_stream(0))
+def improve_tour(instance: Instance, tour: Array | None, seed: int, effort: float) -> Array:
+    """The tour after descent and rounds of disturbance; the nearest-neighbour tour without one."""
+    n = instance.size
+    if n < 4:
+        return np.arange(n) if tour is None else tour
+    metric, neighbours = _prepared(instance)
+    start = _greedy(*metric) if tour is None else np.array(tour, dtype=np.int64)
+    rounds = int(effort * min(ROUNDS_PER_CITY * n, MAX_ROUNDS))
+    found: Array = search_tour(*metric, neighbours, start, rounds, random_stream(seed))
     return found
 
 
@@ -86,6 +83,13 @@ def complete_tour(metric: Metric, path: Array, visited: Array, seed: int) -> Arr
     if found[-1] != count - 1:
         found = np.concatenate([found[:1], found[:0:-1]])
     return np.concatenate([path, cities[found[1:-1]]])
+
+
+@lru_cache(maxsize=1)
+def _prepared(instance: Instance) -> tuple[Metric, Array]:
+    """Metric and neighbour lists, kept while one instance is improved again and again."""
+    metric = metric_of(instance)
+    return metric, neighbour_lists(metric, min(NEIGHBOURS, instance.size - 1))
 
 
 @njit(cache=True)

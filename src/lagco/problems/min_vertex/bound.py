@@ -1,0 +1,40 @@
+"""What no cover can be smaller than: by linear programming, or by CP-SAT."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lagco.errors import MissingExtra
+from lagco.instances import Instance
+from lagco.problems.adjacency import edges_of
+from lagco.problems.min_vertex.solver import cover_bound
+
+#: CP-SAT is asked only where it has at least so long, and on graphs up to this size
+_LEAST_SECONDS = 1.0
+_MOST_NODES = 5_000
+
+
+def size_bound(instance: Instance, seconds: float | None = None) -> float:
+    """A size that no cover is below: the better of the two bounds.
+
+    The linear one is half of a largest matching in the graph's bipartite double cover.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    n = instance.size
+    edges = edges_of(instance)
+    if not edges.size:
+        return 0.0
+    ends = np.concatenate([edges, edges[::-1]], axis=1)
+    graph = csr_array((np.ones(ends.shape[1], dtype=np.int8), (ends[0], ends[1])), shape=(n, n))
+    matched = int((maximum_bipartite_matching(graph, perm_type="column") >= 0).sum())
+    bound = float(math.ceil(matched / 2))
+    if n > _MOST_NODES or (seconds is not None and seconds < _LEAST_SECONDS):
+        return bound
+    try:
+        return max(bound, cover_bound(instance, seconds))
+    except MissingExtra:
+        return bound
