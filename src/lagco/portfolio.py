@@ -15,7 +15,7 @@ from typing import Protocol
 
 from lagco.arrays import Array
 from lagco.core.problem import Problem
-from lagco.errors import InstanceError, MissingExtra, UsageError
+from lagco.errors import InstanceError, LagcoError, MissingExtra, UsageError
 from lagco.instances import Instance
 from lagco.results.measures import gap, improvement
 from lagco.rollout import Trace
@@ -119,6 +119,7 @@ class Record:
     Attributes:
         best: None before any.
         bound: what no solution can beat; None where it is not known.
+        failure: why a member gave up; None where none did.
         curve: every improvement, in order.
     """
 
@@ -137,6 +138,7 @@ class Record:
         self.aim = aim
         self.best: Found | None = None
         self.bound: float | None = None
+        self.failure: LagcoError | None = None
         self.curve: list[Improvement] = []
 
     def offer(self, found: Found) -> bool:
@@ -259,9 +261,8 @@ class LocalSearch:
             solution = self._cls.improve(
                 self._instance, None if start is None else start.solution, self._seed, effort
             )
-        except InstanceError:  # too large for this search
-            if self._take is None and self._record.best is None:
-                raise
+        except InstanceError as error:  # too large for this search
+            self._record.failure = error
             return False
         took = self._limit.cost(began)
         value = self._cls.evaluate_solution(self._instance, solution)
@@ -327,7 +328,8 @@ class GrowingSolver:
         began = self._limit.elapsed()
         try:
             known = self._cls.solve(self._instance, self._seed, self._effort).solver
-        except (MissingExtra, UsageError, InstanceError):
+        except (MissingExtra, UsageError, InstanceError) as error:
+            self._record.failure = error
             return False
         if known is None:
             return False

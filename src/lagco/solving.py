@@ -231,6 +231,10 @@ def solve(
     interrupted = False
     try:
         run(members, limit, record)
+        if episodes is None and by == "portfolio" and record.best is None:
+            # the solver cannot do it, so the agent has to, however short the time
+            episodes = Episodes(cls, instance, record, limit, seed, load, start=start, alone=True)
+            members.append(episodes)
         if episodes is not None:
             episodes.finish()
     except KeyboardInterrupt:
@@ -238,7 +242,7 @@ def solve(
             raise
         interrupted = True
     if record.best is None:
-        raise LagcoError(f"no solution of {instance.name!r} was found by the {by}")
+        raise record.failure or LagcoError(f"no solution of {instance.name!r} was found")
     answer = _answer(cls, instance, record, record.best, gap_to)
     return replace(
         answer,

@@ -85,6 +85,11 @@ def improve_allocation(
 def _prepared(instance: Instance) -> tuple[Any, Array | None, Array]:
     """Cloud, latencies and bounds, kept while one instance is improved again and again."""
     cloud, latencies = cloud_of(instance), Latencies(links_of(instance))
+    if latencies.matrix is None:
+        raise InstanceError(
+            f"instance {instance.name!r}: local search needs all latencies, which are kept up to "
+            f"{MATRIX_LIMIT} PMs; it has {cloud.num_pms}. Use it without sweeps and solver"
+        )
     return cloud, latencies.matrix, bounds_of(instance, cloud, latencies)
 
 
