@@ -9,7 +9,12 @@ import types
 import numpy as np
 import pytest
 import torch
-from stable_baselines3.common.callbacks import BaseCallback, EvalCallback, StopTrainingOnMaxEpisodes
+from stable_baselines3.common.callbacks import (
+    BaseCallback,
+    CheckpointCallback,
+    EvalCallback,
+    StopTrainingOnMaxEpisodes,
+)
 
 import lagco
 from lagco import LagcoError, MissingExtra, UnknownName, UsageError
@@ -122,6 +127,13 @@ def test_callbacks_of_stable_baselines_work(tmp_path):
     run(tmp_path / "run", steps=512, callbacks=[evaluation], logger="csv")
     assert len(evaluation.evaluations_timesteps) == 2
     assert rows(tmp_path / "run", "metrics.csv")[-1]["eval/mean_reward"] != ""
+
+
+@pytest.mark.parametrize("method", ["soft-projection", "iterative"])
+def test_models_can_be_saved_by_a_callback(method, tmp_path):
+    saving = CheckpointCallback(save_freq=32, save_path=str(tmp_path / "models"))
+    run(tmp_path / "run", method, steps=256, callbacks=saving)
+    assert len(list((tmp_path / "models").glob("*.zip"))) == 2
 
 
 @pytest.mark.parametrize("method", ["projection", "iterative"])
