@@ -6,7 +6,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,14 @@ import numpy as np
 from joblib import Parallel, delayed
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from lagco.core.adapter import EnvProblem, Options, instances_from
 from lagco.core.problem import Problem
 from lagco.errors import InstanceError, UsageError, suggest
 from lagco.files import readable_json, sha256, write_atomically
 from lagco.instances import DataSet, Entry, Instance, read_instance
 from lagco.instances.dataset import MANIFEST, TIMINGS
 from lagco.instances.native import SUFFIX, instance_bytes
-from lagco.problems import problem_class
+from lagco.problems import AnyProblem, problem_class
 
 REFERENCES = ("sweeps", "solver")
 
@@ -29,13 +30,15 @@ Sizes = int | str | Sequence[int] | None
 
 
 def generate(
-    problem: str | type[Problem],
-    n: int = 101,
+    problem: AnyProblem,
+    n: int | None = None,
     *,
     seed: int = 42,
     out: str | Path,
     sizes: Sizes = None,
-    references: str | Sequence[str] = REFERENCES,
+    seeds: Iterable[int] | None = None,
+    options: Options | Sequence[Options] | None = None,
+    references: str | Sequence[str] | None = None,
     sweeps: int | None = None,
     workers: int | None = None,
     progress: bool = True,
@@ -47,17 +50,30 @@ def generate(
 
     Args:
         problem: name, ``module:Class`` or class.
-        n: number of instances; the paper uses 101.
+        n: number of instances; the paper's 101 by default, or as many as `seeds` and `options` say.
         seed: of the whole data set.
         out: folder; a data set made otherwise that is already there is left alone, with an error.
         sizes: one size, several in turn (``"20,50"`` or a list), or a range to draw from
             (``"10-20"``); the paper's range by default.
-        references: which to compute, among ``sweeps`` and ``solver``.
+        seeds: for environments, what ``reset(seed=...)`` is given; drawn by default.
+        options: for environments, what ``reset(options=...)`` is given: one mapping or several,
+            each with each of the seeds.
+        references: which to compute, among ``sweeps`` and ``solver``; by default those that the
+            problem has.
         sweeps: number of sweeps; the paper's by default.
         workers: processes; one per core by default.
         progress: whether to show a progress bar.
     """
     cls = problem_class(problem)
+    given = None
+    if seeds is not None or options is not None:
+        if n is not None or sizes is not None:
+            raise UsageError(f"n={n}, sizes={sizes!r}: seeds= and options= say which instances")
+        given = instances_from(cls, options, seeds)
+    n = (101 if given is None else len(given)) if n is None else n
+    if references is None:
+        hooks = {"sweeps": "sweep", "solver": "solve"}
+        references = [name for name in REFERENCES if cls.defines(hooks[name])]
     wanted = _checked_references(references)
     if n < 1:
         raise UsageError(f"n={n}: a data set has at least one instance")
@@ -73,10 +89,16 @@ def generate(
         "references": list(wanted),
         "sweeps": sweeps,
     }
+    if given is not None:
+        recipe["resets"] = [dict(instance.params) for instance in given]
     _sizes_of(recipe["sizes"], seed, 0)
     _refuse_other(folder, recipe | {"n": n})
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"out={str(folder)!r}: is a file; name a folder for the data set")
     folder.mkdir(parents=True, exist_ok=True)
     jobs = min(workers or len(os.sched_getaffinity(0)), n)
+    if issubclass(cls, EnvProblem):
+        jobs = 1  # a seed is made faster than a process
     made: dict[int, tuple[Entry, dict[str, float]]] = {}
     results = Parallel(n_jobs=jobs, return_as="generator_unordered")(
         delayed(_make)(cls, index, folder, recipe) for index in range(n)
@@ -138,8 +160,9 @@ def _make(
     timings: dict[str, float] = {}
     if instance is None:
         size = _sizes_of(recipe["sizes"], recipe["seed"], index)
-        instance = cls.generate(size, recipe["seed"], index)
-        instance = replace(instance, origin={**instance.origin, **recipe})
+        instance = _drawn(cls, size, index, recipe)
+        made = {key: value for key, value in recipe.items() if key != "resets"}
+        instance = replace(instance, origin={**instance.origin, **made})
         instance, timings = add_references(
             cls, instance, recipe["references"], recipe["sweeps"], recipe["seed"], index
         )
@@ -153,6 +176,14 @@ def _make(
         extents=cls.extents(instance),
     )
     return index, entry, timings
+
+
+def _drawn(cls: type[Problem], size: int | None, index: int, recipe: dict[str, Any]) -> Instance:
+    if "resets" in recipe:
+        assert issubclass(cls, EnvProblem)
+        instance = cls.instance_of(**recipe["resets"][index])
+        return replace(instance, origin={"index": index})
+    return cls.generate(size, recipe["seed"], index)
 
 
 def _write_timings(path: Path, timings: dict[str, dict[str, float]]) -> None:
@@ -173,7 +204,10 @@ def _finished(path: Path, recipe: dict[str, Any], index: int) -> Instance | None
         instance = read_instance(path)
     except InstanceError:
         return None
-    same = all(instance.origin.get(key) == value for key, value in recipe.items())
+    made = {key: value for key, value in recipe.items() if key != "resets"}
+    same = all(instance.origin.get(key) == value for key, value in made.items())
+    if "resets" in recipe:
+        same = same and dict(instance.params) == recipe["resets"][index]
     return instance if same and instance.origin.get("index") == index else None
 
 

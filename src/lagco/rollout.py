@@ -71,6 +71,7 @@ class Episode:
         info: what the environment said last.
         ended: whether it is over.
         best_length: number of actions that led to the best state so far.
+        total_reward: sum of the rewards so far.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class Episode:
         self.actions: list[Any] = []
         self.ended = False
         self.best_length = 0
+        self.total_reward = 0.0
         self._best = getattr(env, "best_objective", None)
 
     def step(self, action: Any) -> None:
@@ -104,7 +106,8 @@ class Episode:
         if action is None and not isinstance(self.env, Problem):
             self.ended = True
             return
-        *_, terminated, truncated, self.info = self.env.step(action)
+        _, reward, terminated, truncated, self.info = self.env.step(action)
+        self.total_reward += float(reward)
         self.actions.append(action)
         self.ended = terminated or truncated
         best = getattr(self.env, "best_objective", None)

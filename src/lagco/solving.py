@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -15,13 +15,14 @@ from typing import Any, cast
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.adapter import Options, instances_from
 from lagco.core.picture import save_picture
 from lagco.core.problem import Problem
 from lagco.errors import InstanceError, LagcoError, MissingExtra, UsageError, suggest
 from lagco.instances import Instance, SolverReference
 from lagco.instances.formats import read
 from lagco.policies import POLICIES, plain_policy
-from lagco.problems import problem_class, registered_class
+from lagco.problems import AnyProblem, problem_class, registered_class
 from lagco.results.measures import gap as measured_gap
 from lagco.results.measures import improvement
 from lagco.rollout import Episode, Planned, PolicyTeam, SideBySide, Trace
@@ -49,6 +50,7 @@ class Answer:
         by: who found it.
         objective: of the solution.
         solution: in the problem's own form.
+        score: against the sweeps' best, None without that reference.
         gap: to the reference, in percent of it; negative if the answer is better; None without one.
         reference: what the gap is measured against.
         valid: whether computing the objective from scratch gives the same value.
@@ -64,6 +66,7 @@ class Answer:
     by: str
     objective: float
     solution: Array
+    score: float | None
     gap: float | None
     reference: SolverReference | None
     valid: bool
@@ -81,6 +84,7 @@ class Answer:
             "size": self.instance.size,
             "by": self.by,
             "objective": self.objective,
+            "score": self.score,
             "gap": self.gap,
             "reference": reference
             and {
@@ -107,9 +111,9 @@ class Answer:
 
 
 def solve(
-    source: Instance | str | Path,
+    source: Instance | str | Path | int | Options,
     *,
-    problem: str | type[Problem] | None = None,
+    problem: AnyProblem | None = None,
     agent: Any = None,
     policy: str | None = None,
     decoder: str | None = None,
@@ -126,7 +130,8 @@ def solve(
     its mode, then ones in which it samples. The first solution is always finished.
 
     Args:
-        source: an instance or a file in any of the formats that lagco reads.
+        source: an instance or a file in any of the formats that lagco reads; for environments also
+            a seed or options of ``reset``.
         problem: which problem the file means, where it could mean several.
         agent: ``default`` (the agent that comes with lagco), the folder of a bundle, or an agent.
         policy: instead of an agent: ``random``, ``greedy`` or ``solver``.
@@ -150,7 +155,9 @@ def solve(
         raise UsageError(f"seconds={seconds}: give a positive time")
     if seed < 0:
         raise UsageError(f"seed={seed}: seeds are not negative")
-    if isinstance(source, Instance):
+    if isinstance(source, int | Mapping):
+        instance = _instance_of(source, problem, agent)
+    elif isinstance(source, Instance):
         instance = source
     else:
         name = None if problem is None else problem_class(problem).name
@@ -158,7 +165,7 @@ def solve(
     decides_on = getattr(agent, "problem", None)
     if problem is None and decides_on is not None and decides_on.name == instance.problem:
         problem = decides_on
-    where = source.name if isinstance(source, Instance) else str(source)
+    where = str(source) if isinstance(source, str | Path) else instance.name
     cls = problem_class(problem) if problem else registered_class(instance.problem, where)
     if policy == "solver":
         by, player, features = "solver", None, "full"
@@ -197,6 +204,7 @@ def solve(
         by,
         objective,
         solution,
+        _score(cls, instance, start, seed, objective),
         gap,
         reference,
         valid,
@@ -205,6 +213,25 @@ def solve(
         trace,
         cls,
     )
+
+
+def _instance_of(source: int | Options, problem: AnyProblem | None, agent: Any) -> Instance:
+    cls = getattr(agent, "problem", None) if problem is None else problem_class(problem)
+    if cls is None:
+        raise UsageError(f"source={source!r}: a seed or options need problem=")
+    data, seeds = (None, [source]) if isinstance(source, int) else (source, None)
+    return instances_from(cls, data, seeds)[0]
+
+
+def _score(
+    cls: type[Problem], instance: Instance, start: Any, seed: int, objective: float
+) -> float | None:
+    """Score of an objective on the scale of the sweeps, where the instance brings them."""
+    if instance.references.sweeps is None:
+        return None
+    env = cls(instance, start=start)
+    env.reset(seed=seed)  # some scores count from the start
+    return env.score(objective)
 
 
 @dataclass(frozen=True)

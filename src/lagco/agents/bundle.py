@@ -26,7 +26,7 @@ from lagco.files import readable_json, sha256, write_atomically
 from lagco.instances import Instance
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
-from lagco.problems import problem_class, registered_class
+from lagco.problems import AnyProblem, problem_class, registered_class
 
 FORMAT = "lagco-agent"
 VERSION = 1
@@ -72,14 +72,15 @@ def save_bundle(
 
 def load(
     path: str | Path,
-    problem: str | type[Problem] | None = None,
+    problem: AnyProblem | None = None,
     instance: Instance | None = None,
 ) -> Agent:
     """Load a trained agent. Nothing in the files is executed.
 
     Args:
         path: folder of a bundle.
-        problem: needed if the problem is not one of lagco's: ``module:Class`` or the class.
+        problem: needed if the problem is not one of lagco's: ``module:Class``, the class, or
+            what makes the environment.
         instance: any one of that problem, where it cannot draw instances itself and its actions
             contain objects; declarations are read off it.
 

@@ -8,7 +8,7 @@ import io
 import json
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from lagco.agents.registry import method_of
 from lagco.agents.scorer import Scorer, n_step_returns
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
+from lagco.core.adapter import Data, instances_from
 from lagco.core.declaration import read_declaration
 from lagco.core.problem import Problem
 from lagco.embedding.encoder import Encoder
@@ -35,7 +36,7 @@ from lagco.files import canonical_json, readable_json, sha256, write_atomically
 from lagco.instances import DataSet, Instance
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
-from lagco.problems import problem_class
+from lagco.problems import AnyProblem, problem_class
 
 RUN, CHECKPOINT, CURVE = "run.json", "checkpoint.safetensors", "progress.csv"
 _COLUMNS = ("steps", "episodes", "score", "score_best", "return", "length", "seconds")
@@ -47,10 +48,11 @@ Report = Callable[[dict[str, Any]], None]
 
 
 def train(
-    problem: str | type[Problem],
-    data: str | Path | DataSet | Sequence[Instance],
-    out: str | Path,
+    problem: AnyProblem,
+    data: Data | None = None,
+    out: str | Path | None = None,
     *,
+    seeds: Iterable[int] | None = None,
     config: TrainConfig | None = None,
     file: str | Path | None = None,
     encoder: str | Path | Encoder | None = None,
@@ -62,8 +64,10 @@ def train(
     """Train an agent and write it to `out`; a run that was interrupted goes on where it was.
 
     Args:
-        problem: name, ``module:Class`` or class.
-        data: folder of a data set, the data set, or instances.
+        problem: name, ``module:Class``, class, or a function that makes an environment.
+        data: folder of a data set, the data set, or instances; for environments also options of
+            ``reset``, one mapping or several.
+        seeds: for environments, seeds of ``reset``.
         out: folder of the bundle; it also holds checkpoint, curve and latent space.
         config: the whole configuration; otherwise it is made of `file` and `settings`.
         file: TOML file with settings.
@@ -75,8 +79,9 @@ def train(
     """
     cls = problem_class(problem)
     config = config or train_config(file, **settings)
+    data = instances_from(cls, data, seeds)
     instances = chosen_instances(data, config.strategy, cls.name)
-    folder = Path(out)
+    folder = run_folder(out)
     reserved = _reserved(config, data, pad_to)
     if encoder is not None and init is not None:
         raise UsageError("give encoder= or init=, not both: an agent brings its encoder")
@@ -89,6 +94,15 @@ def train(
         with lean_torch():
             _run(cls, instances, folder, config, identity, encoder, start, reserved, report)
     return load(folder, cls, instances[0])
+
+
+def run_folder(out: str | Path | None) -> Path:
+    """The folder of a run, checked."""
+    if out is None:
+        raise UsageError("out= is missing: name a folder for the agent")
+    if Path(out).exists() and not Path(out).is_dir():
+        raise UsageError(f"out={str(out)!r}: is a file; name a folder for the agent")
+    return Path(out)
 
 
 def _reserved(

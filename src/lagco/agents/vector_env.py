@@ -74,7 +74,7 @@ class ProblemVecEnv(VecEnv):
         features: feature set.
         rotation: see :class:`InstanceDeck`.
         stop_at_best: end episodes at the sweeps' best value.
-        scale_rewards: multiply rewards by the episode length.
+        scale_rewards: multiply rewards by the problem's `reward_factor`, the episode length.
         shaped_rewards: rewards are ``info["shaped_reward"]``.
 
     Attributes:
@@ -160,7 +160,7 @@ class ProblemVecEnv(VecEnv):
             self._returns[index] += reward
             if self._shaped_rewards:
                 reward = info["shaped_reward"]
-            rewards[index] = reward * (problem.episode_length if self._scale_rewards else 1)
+            rewards[index] = reward * (problem.reward_factor if self._scale_rewards else 1)
             self._observe(index, self._observations[index])
             if terminated or truncated:
                 dones[index] = True

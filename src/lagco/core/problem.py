@@ -267,8 +267,10 @@ class Problem(ContinuousEnv):
             raise UsageError(suggest("reset option", unknown.pop(), ["instance", "start"]))
         if options.get("instance") is not None:
             self._use(options["instance"])
-        start = options.get("start")
-        self._begin(self.start if start is None else start, self.np_random)
+        start = self.start if options.get("start") is None else options["start"]
+        if isinstance(start, str):
+            named_start(start)
+        self._begin(start, self.np_random)
         for view in self.get_graphs().values():
             assert isinstance(view, GraphView)
             view.touch_all()
@@ -366,6 +368,16 @@ class Problem(ContinuousEnv):
         return max(1, self.episode_coefficient * self.instance.size)
 
     @property
+    def usual_length(self) -> int:
+        """Steps of a usual episode; samples of its states are spread over so many."""
+        return self.episode_length
+
+    @property
+    def reward_factor(self) -> float:
+        """Brings rewards to the same order at every size, where training scales them."""
+        return float(self.episode_length)
+
+    @property
     def best_objective(self) -> float | None:
         """Objective of the best feasible state of this episode so far, None before any."""
         return self._best_objective
@@ -433,7 +445,8 @@ class Problem(ContinuousEnv):
             ):
                 for name, attribute in attributes.items():
                     column = columns[name]
-                    if not attribute.static and isinstance(column, np.ndarray):
+                    numbers = isinstance(column, np.ndarray) and column.dtype.kind in "biuf"
+                    if not attribute.static and numbers:  # texts and objects have no Box
                         key = name if len(views) == 1 else f"{view}.{name}"
                         found.append((key, attribute, column))
         return found

@@ -306,7 +306,7 @@ def _visit(sources: Sequence[EnvSource], states: int, seed: int) -> Any:
     for number, source in enumerate(sources):
         env = source if isinstance(source, ContinuousEnv) else source()
         rng = np.random.default_rng([seed, number, 5])
-        length = getattr(env, "episode_length", 50)
+        length = getattr(env, "usual_length", 50)
         chances = min(1.0, each / max(1, length))
         yielded = 0
         for _ in islice(walk(env, RandomPolicy(), rng), 20 * each):
