@@ -94,7 +94,7 @@ def _class_of(data: Any, seeds: Any) -> type[Problem]:
         data = DataSet.load(data)
     if isinstance(data, DataSet):
         return registered_class(data.problem, str(data.folder))
-    instances = checked_instances(Problem, data)
+    instances = checked_instances(None, data)
     return registered_class(instances[0].problem, f"instance {instances[0].name!r}")
 
 

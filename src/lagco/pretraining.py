@@ -178,4 +178,3 @@ def sampled_actions(space: LatentSpace, env: Problem, seed: int, number: int) ->
 
 def _spelled(found: dict[str, float]) -> str:
     return ", ".join(f"{name} {value:.2f}" for name, value in found.items())
-

@@ -32,10 +32,8 @@ Options: TypeAlias = "Mapping[str, Any]"
 Data: TypeAlias = "str | Path | DataSet | Sequence[Instance] | Options | Sequence[Options]"
 
 #: entries of ``info`` that the problem itself writes
-_OWN_ENTRIES = frozenset(
-    ("objective", "objective_best", "reward_terms", "shaped_reward")
-    + ("score", "score_best", "reason", "feasible")
-)
+_OWN_ENTRIES = {"objective", "objective_best", "reward_terms", "shaped_reward"}
+_OWN_ENTRIES |= {"score", "score_best", "reason", "feasible"}
 #: hooks that a problem has only where the environment defines them itself
 _HOOKS = (
     "all_actions",
@@ -228,7 +226,7 @@ class EnvProblem(Problem):
         self._observation, reward, terminated, truncated, self._details = found
         who = f"{self._kind.__name__}.step()"
         try:
-            reward = float(reward)  # type: ignore[arg-type]
+            reward = float(reward)
         except (TypeError, ValueError):
             raise SpecError(
                 f"{who} returned the reward {reward!r} for {action!r}; return a number"
@@ -436,10 +434,10 @@ def instances_from(
     return found
 
 
-def checked_instances(problem: type[Problem], data: Any) -> DataSet | Sequence[Instance]:
-    """`data`, if it is a data set or a sequence of instances of the problem."""
+def checked_instances(problem: type[Problem] | None, data: Any) -> DataSet | Sequence[Instance]:
+    """`data`, if it is a data set or a sequence of instances of the problem (None: of any)."""
     ways = "a folder, a data set or instances"
-    if issubclass(problem, EnvProblem):
+    if problem is not None and issubclass(problem, EnvProblem):
         ways = "seeds=, options of reset(), a folder, a data set or instances"
     if data is None or not hasattr(data, "__len__"):
         seen = "there is no data" if data is None else f"data={data!r}"
@@ -451,7 +449,7 @@ def checked_instances(problem: type[Problem], data: Any) -> DataSet | Sequence[I
             if not isinstance(item, Instance):
                 raise UsageError(f"data[{number}] is a {type(item).__name__}; give {ways}")
     first = data.problem if isinstance(data, DataSet) else data[0].problem
-    if first != getattr(problem, "name", first):
+    if problem is not None and first != problem.name:
         raise UsageError(
             f"the data is for {first!r}, not for {problem.name!r}; give data of that problem, or "
             "the other problem"

@@ -7,8 +7,8 @@ differs from the one read before, so a state costs little more than listing its 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from itertools import pairwise
-from operator import is_, itemgetter
+from itertools import chain, pairwise
+from operator import is_, itemgetter, methodcaller
 from typing import Any
 
 import networkx as nx
@@ -19,7 +19,10 @@ from lagco.core.columns import Column, as_column, differing_rows, gathered
 from lagco.core.graph import GraphView
 
 #: values that cannot change behind the back of a list that holds them
-_FIXED = (str, bytes, bool, int, float, type(None), np.generic, tuple, frozenset)
+_FIXED: tuple[type, ...] = (str, bytes, bool, int, float, type(None), np.generic, tuple, frozenset)
+
+
+_VALUES = methodcaller("values")
 
 
 def node_order(
@@ -61,7 +64,9 @@ class NetworkxReader:
         self._ordered: list[Hashable] = []
         self._order: list[int] | None = None  # rows of the graph's list, None where it is in order
         self._adjacent: list[Any] = []  # attributes of edges, as adjacency lists them
+        self._heads: list[list[Hashable]] = []  # where they lead, node by node
         self._ends: list[tuple[Any, Any]] = []
+        self._chosen: list[int] = []  # which of them are the edges, each once
         self._edge_rows: list[Mapping[str, Any]] = []
         self._columns: tuple[dict[str, _Known], dict[str, _Known]] = ({}, {})
 
@@ -99,10 +104,14 @@ class NetworkxReader:
         return view
 
     def _read_edges(self, graph: nx.Graph[Any]) -> bool:
-        """Read the edges; whether they join the same labels in the same order as before."""
-        adjacent = [row for neighbours in graph.adjacency() for row in neighbours[1].values()]
+        """Read the edges; whether they join the same labels in the same order as before.
+
+        Everything that depends on their number runs in C as long as they stay the same.
+        """
+        neighbours = [row for _, row in graph.adjacency()]
+        adjacent = list(chain.from_iterable(map(_VALUES, neighbours)))
         if graph.is_multigraph():
-            adjacent = [row for keyed in adjacent for row in keyed.values()]
+            keyed, adjacent = adjacent, list(chain.from_iterable(map(_VALUES, adjacent)))
         if (
             graph is self._graph
             and len(adjacent) == len(self._adjacent)
@@ -110,11 +119,15 @@ class NetworkxReader:
         ):
             return True  # the very same dictionaries, which this reader keeps alive
         self._graph, self._adjacent = graph, adjacent
-        triples = list(graph.edges(data=True))
-        self._edge_rows = [row for _, _, row in triples]
-        ends = [(u, v) for u, v, _ in triples]
-        same = ends == self._ends
-        self._ends = ends
+        heads = list(map(list, neighbours))
+        if graph.is_multigraph():  # an edge per key
+            counts = iter(map(len, keyed))
+            heads = [[v for v in row for _ in range(next(counts))] for row in heads]
+        same = heads == self._heads
+        if not same:
+            self._heads = heads
+            self._ends, self._chosen = _listed_once(self._listed, heads, graph.is_directed())
+        self._edge_rows = [adjacent[place] for place in self._chosen]
         return same
 
     def _renewed(self, graph: nx.Graph[Any], node_rows: list[Mapping[str, Any]]) -> GraphView:
@@ -155,16 +168,15 @@ class NetworkxReader:
         """Bring the columns of unchanged nodes or edges up to date."""
         if not rows:
             return
-        counts = set(map(len, rows))
-        if len(counts) > 1 or counts != {len(known)}:
-            self._rename(columns, known, rows, kind)
-        for name, values_before in known.items():
-            try:
-                values = list(map(itemgetter(name), rows))
-            except KeyError:
-                self._rename(columns, known, rows, kind)
-                return self._update(columns, known, rows, touch, kind)
-            if values_before.equal(values):
+        try:
+            now = {name: list(map(itemgetter(name), rows)) for name in known}
+        except KeyError:
+            now = {}
+        if set(map(len, rows)) != {len(now)}:  # attributes came or went
+            self._read_names(columns, known, rows, kind)
+            return
+        for name, values in now.items():
+            if known[name].equal(values):
                 continue
             known[name] = _Known(values)
             column = as_column(values)
@@ -172,16 +184,15 @@ class NetworkxReader:
             if changed.size:
                 columns[name] = column
                 touch(name, changed)
-        return None
 
-    def _rename(
+    def _read_names(
         self,
         columns: dict[str, Column],
         known: dict[str, _Known],
         rows: Sequence[Mapping[str, Any]],
         kind: str,
     ) -> None:
-        """Attributes came or went: read all of them again."""
+        """Read all columns again, under whatever names there are."""
         labels = self._ordered if kind == "node" else self._ends
         found = gathered(rows, None, kind, labels)
         columns.clear()
@@ -190,6 +201,24 @@ class NetworkxReader:
         known.update({n: _Known([row[n] for row in rows]) for n in found})
         assert self._view is not None
         self._view.touch_structure()
+
+
+def _listed_once(
+    labels: Sequence[Hashable], heads: Sequence[Sequence[Hashable]], directed: bool
+) -> tuple[list[tuple[Any, Any]], list[int]]:
+    """Edges in the order of ``graph.edges``, and their places in the adjacency lists."""
+    ends: list[tuple[Any, Any]] = []
+    chosen: list[int] = []
+    done: set[Hashable] = set()
+    place = 0
+    for tail, row in zip(labels, heads, strict=True):
+        for head in row:
+            if directed or head not in done:
+                ends.append((tail, head))
+                chosen.append(place)
+            place += 1
+        done.add(tail)
+    return ends, chosen
 
 
 class _Known:

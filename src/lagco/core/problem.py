@@ -445,8 +445,9 @@ class Problem(ContinuousEnv):
             ):
                 for name, attribute in attributes.items():
                     column = columns[name]
-                    numbers = isinstance(column, np.ndarray) and column.dtype.kind in "biuf"
-                    if not attribute.static and numbers:  # texts and objects have no Box
+                    if attribute.static or not isinstance(column, np.ndarray):
+                        continue
+                    if column.dtype.kind in "biuf":  # texts and objects have no Box
                         key = name if len(views) == 1 else f"{view}.{name}"
                         found.append((key, attribute, column))
         return found

@@ -20,7 +20,6 @@ from lagco.core.problem import Problem
 from lagco.errors import LagcoError, UnknownName, UsageError, suggest
 from lagco.registration import ENTRIES, ProblemEntry
 
-
 #: a name, ``module:Class``, a class of problems or environments, or what makes an environment
 AnyProblem: TypeAlias = "str | type[Problem] | EnvMaker"
 
