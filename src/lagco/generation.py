@@ -16,8 +16,8 @@ from joblib import Parallel, delayed
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lagco.core.adapter import EnvProblem, Options, instances_from
-from lagco.core.problem import Problem
-from lagco.errors import InstanceError, UsageError, suggest
+from lagco.core.problem import Problem, misplaced_reference
+from lagco.errors import InstanceError, SpecError, UsageError, suggest
 from lagco.files import readable_json, sha256, write_atomically
 from lagco.instances import DataSet, Entry, Instance, read_instance
 from lagco.instances.dataset import MANIFEST, TIMINGS
@@ -148,6 +148,9 @@ def add_references(
             known = instance.with_references(found)  # some scales need the sweeps' bounds
             found = replace(found, solver=cls.solve(known, reference_seed).solver)
         timings[reference] = time.perf_counter() - began
+    wrong = misplaced_reference(cls, found)
+    if wrong is not None:
+        raise SpecError(f"instance {instance.name!r}: the reference {wrong[0]}; {wrong[1]}")
     return instance.with_references(found), timings
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -12,8 +12,9 @@ import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
 from lagco.arrays import Array
+from lagco.core.graph import GraphView
 from lagco.core.problem import Problem
-from lagco.errors import InstanceError, UsageError
+from lagco.errors import InstanceError, SpecError, UsageError
 from lagco.instances import Instance
 
 ROTATIONS = ("episode", "paper")
@@ -59,6 +60,25 @@ class InstanceDeck:
         self._pile = [int(i) for i in state["pile"]]
         self._drawn = int(state["drawn"])
         self._rng.bit_generator.state = state["rng"]
+
+
+def _culprit(views: Mapping[str, GraphView]) -> str:
+    """Which attribute makes an observation infinite or no number."""
+    for view, graph in views.items():
+        for kind, columns in (("node", graph.nodes), ("edge", graph.edge_attributes)):
+            for name, column in columns.items():
+                if not isinstance(column, np.ndarray) or column.dtype.kind != "f":
+                    continue
+                rows = np.flatnonzero(~np.isfinite(column).reshape(len(column), -1).all(axis=1))
+                if rows.size:
+                    return (
+                        f"{kind} attribute {name!r} of the view {view!r} is {column[rows[0]]} in "
+                        f"row {rows[0]}; keep every value finite"
+                    )
+    return (
+        "the observation holds NaN or infinity, though the attributes are finite; look at the "
+        "functions, poolings and extractors of _observation_type, with lagco check"
+    )
 
 
 class ProblemVecEnv(VecEnv):
@@ -141,6 +161,7 @@ class ProblemVecEnv(VecEnv):
         for index in range(self.num_envs):
             self._begin(index)
             self._observe(index, self._observations[index])
+        self._check_numbers(np.zeros(self.num_envs))
         return self._observations.copy()
 
     def step_async(self, actions: Array) -> None:
@@ -166,7 +187,21 @@ class ProblemVecEnv(VecEnv):
                 dones[index] = True
                 info = self._end(index, info, truncated and not terminated)
             infos.append(info)
+        self._check_numbers(rewards)
         return self._observations.copy(), rewards, dones, infos
+
+    def _check_numbers(self, rewards: Array) -> None:
+        """Stop at the first observation or reward that is no number, and say where it is from."""
+        if np.isfinite(self._observations).all() and np.isfinite(rewards).all():
+            return
+        finite = np.isfinite(self._observations).reshape(self.num_envs, -1)
+        bad: Array = np.logical_not(finite.all(axis=1))
+        index = int(np.flatnonzero(bad | ~np.isfinite(rewards))[0])
+        problem, episode = self.problems[index], self._episodes[index]
+        where = f"instance {problem.instance.name!r}, step {len(episode['actions'])}"
+        if not bad[index]:
+            raise SpecError(f"{where}: the reward is {rewards[index]}; return finite numbers")
+        raise SpecError(f"{where}: {_culprit(problem.graph_views())}")
 
     def _end(self, index: int, info: dict[str, Any], cut: bool) -> dict[str, Any]:
         episode = self._episodes[index]

@@ -22,8 +22,9 @@ def evaluate(
         list[Path] | None, typer.Argument(help="Folders of trained agents.", show_default=False)
     ] = None,
     policy: Annotated[
-        str, typer.Option(help="random, greedy, or several with commas.")
-    ] = "random,greedy",
+        str | None,
+        typer.Option(help="random, greedy, or several with commas; by default those that can."),
+    ] = None,
     decoder: Annotated[
         str | None,
         typer.Option(help="nearest, sampled, rule:module:function, scored or preview."),
@@ -57,6 +58,9 @@ def evaluate(
         evaluations.append(replace(found, policy=f"{label}, {decoder}" if decoder else label))
     if problem is None and evaluations:  # a file may serve several problems
         problem = evaluations[0].problem
+    if policy is None:
+        able = problem is None or hasattr(problem_class(problem), "preview")
+        policy = "random,greedy" if able else "random"
     evaluations += [
         lagco.evaluate(name.strip(), data, episodes=episodes, problem=problem)
         for name in policy.split(",")

@@ -246,7 +246,8 @@ class EnvProblem(Problem):
     def _end(self) -> tuple[bool, bool, str]:
         found = self._stop or super()._end()
         if (found[0] or found[1]) and not self._finished:
-            self._finished = True
+            # an episode that is cut after steps that did nothing has no return to speak of
+            self._finished = found[0] or len(self._taken) == self._steps
             self._note_best()
         return found
 
@@ -346,7 +347,7 @@ def adapted(source: EnvMaker) -> type[EnvProblem]:
         own = getattr(kind, hook, None)
         if own is not None and own is not getattr(Problem, hook, None):
             namespace[hook] = _delegate(hook, own)
-    found = type(f"{kind.__name__}Problem", (EnvProblem,), namespace)
+    found = type(kind.__name__, (EnvProblem,), namespace)
     _ADAPTED[source] = found
     return found
 

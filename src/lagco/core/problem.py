@@ -6,10 +6,11 @@ A problem adds its state, its objective and what an action does.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
@@ -18,7 +19,7 @@ from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.graph import GraphView
 from lagco.core.spec import Attribute
-from lagco.errors import InstanceError, ResetNeeded, UsageError, suggest
+from lagco.errors import InstanceError, ResetNeeded, SpecError, UsageError, suggest
 from lagco.instances import Instance, References, read_instance
 from lagco.results.measures import gap, improvement
 
@@ -91,6 +92,8 @@ class Problem(ContinuousEnv):
             raise UsageError(suggest("feature set", features, FEATURE_SETS))
         if render_mode not in (None, "rgb_array"):
             raise UsageError(suggest("render mode", render_mode, ["rgb_array"]))
+        if isinstance(start, str):
+            named_start(start)
         if instance is not None and size is not None:
             raise UsageError(f"give instance= or size={size}, not both")
         self.features = features
@@ -190,7 +193,7 @@ class Problem(ContinuousEnv):
 
     @classmethod
     def defines(cls, hook: str) -> bool:
-        """Whether the class has a ``draw``, ``sweep`` or ``solve`` of its own."""
+        """Whether the class has a hook of its own: ``draw``, ``sweep``, ``solve``, …"""
         return getattr(cls, hook).__func__ is not getattr(Problem, hook).__func__
 
     @classmethod
@@ -198,6 +201,8 @@ class Problem(ContinuousEnv):
         """Instance number `index` of `seed`: the same in every process and in every order."""
         sequence = np.random.SeedSequence([seed, index, *cls.name.encode()])
         instance = cls.draw(np.random.default_rng(sequence), size)
+        if not isinstance(instance, Instance):
+            raise SpecError(f"{cls.__name__}.draw() returned {instance!r}; return an Instance")
         origin = {"generator": cls.name, "seed": seed, "index": index}
         return Instance(
             problem=instance.problem,
@@ -301,7 +306,7 @@ class Problem(ContinuousEnv):
             if extra:
                 terms.update(extra)
             if self.rewards:
-                before, self._value = self._value, self.objective()
+                before, self._value = self._value, self._objective()
                 change = (self._value - before) * self._scale
                 reward += change
                 shaped = self.shaped_reward(before, change)
@@ -332,7 +337,7 @@ class Problem(ContinuousEnv):
         """Write the end of the episode into `info`; return what the last reward still lacks."""
         self._ended = True
         if not self.rewards:
-            self._value = self.objective()
+            self._value = self._objective()
             self._note_best()
         value = self.score(self._value)
         feasible = self.is_feasible()
@@ -398,8 +403,18 @@ class Problem(ContinuousEnv):
             self._best_objective = value
             self._best_solution = self.solution()
 
+    def _objective(self) -> float:
+        """The objective, if it is a number."""
+        value = self.objective()
+        if not isinstance(value, SupportsFloat) or not math.isfinite(value):
+            raise SpecError(
+                f"{type(self).__name__}.objective() returned {value!r} on instance "
+                f"{self.instance.name!r}; return a finite number"
+            )
+        return value
+
     def _set_scale(self) -> None:
-        self._start_objective = self._value = self.objective()
+        self._start_objective = self._value = self._objective()
         sweeps = self.instance.references.sweeps
         self._zero = None
         if sweeps is not None:
@@ -481,6 +496,23 @@ def named_start(start: Any) -> str:
     if isinstance(start, str) and start in STARTS:
         return start
     raise UsageError(suggest("start", start, STARTS))
+
+
+def misplaced_reference(cls: type[Problem], references: References) -> tuple[str, str] | None:
+    """What is wrong with references of a problem, and the remedy; None if nothing is."""
+    sweeps, solver = references.sweeps, references.solver
+    values = {"best": sweeps.best, "worst": sweeps.worst} if sweeps is not None else {}
+    values |= {"value": solver.value} if solver is not None else {}
+    for name, value in values.items():
+        if not math.isfinite(value):
+            return f"has {name}={value}", "use finite numbers"
+    if sweeps is None or improvement(sweeps.best, sweeps.worst, maximise=cls.maximise) >= 0:
+        return None
+    return (
+        f"has best={sweeps.best:.6g} and worst={sweeps.worst:.6g}, which is better with "
+        f"{cls.__name__}.maximise = {cls.maximise}",
+        f"set maximise = {not cls.maximise}, or exchange the two",
+    )
 
 
 def reference_value(references: References, reference: str) -> float | None:

@@ -46,6 +46,8 @@ class Decoder:
         metric: Metric = "cosine",
         values: ActionValues | None = None,
     ) -> None:
+        if k < 1:
+            raise UsageError(f"k={k}: a decoder chooses among at least 1 action")
         self.spelling = spelling
         self.metric: Metric = metric
         self.values = values

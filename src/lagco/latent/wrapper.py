@@ -12,7 +12,7 @@ from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
 from lagco.embedding.encoder import Encoder
-from lagco.errors import UsageError
+from lagco.errors import ResetNeeded, UsageError
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentSpace
 from lagco.rollout import policy_stream
@@ -46,6 +46,7 @@ class LatentEnv(gym.Wrapper[Array, Array, Any, Any]):
         problem.reset(seed=0)  # many environments have no graph before
         self._view = space.view(problem)
         self._rng = policy_stream(0)
+        self._begun = False
         self.action_space = gym.spaces.Box(space.scale.low, space.scale.high, dtype=np.float32)
         self.observation_space = gym.spaces.Box(
             -np.inf, np.inf, (self._view.observation_width,), np.float32
@@ -59,10 +60,13 @@ class LatentEnv(gym.Wrapper[Array, Array, Any, Any]):
         if seed is not None:
             self._rng = policy_stream(seed)
         self._view.refresh()
+        self._begun = True
         return self._view.observation(), info
 
     def step(self, action: Array) -> tuple[Array, Any, bool, bool, dict[str, Any]]:
         """Take the valid action that the point is decoded to."""
+        if not self._begun:
+            raise ResetNeeded(f"{self}: call reset() before the first step")
         try:
             raw = self.decode(np.asarray(action, dtype=np.float32))
         except NoValidAction as error:
@@ -101,12 +105,21 @@ def wrap(
         reduce: dimension to which whole action vectors are reduced.
         seed: of the random episodes that scale and bounds are gathered on.
     """
+    if not isinstance(env, gym.Env):
+        raise UsageError(f"wrap({env!r}): give an environment, such as one that a class makes")
     problem = env.unwrapped
     if not isinstance(problem, ContinuousEnv):
-        raise UsageError(f"{type(problem).__name__} is not a lagco.ContinuousEnv")
+        raise UsageError(
+            f"{type(problem).__name__} is not a lagco.ContinuousEnv; derive it from "
+            "lagco.ContinuousEnv beside its Gymnasium class"
+        )
     if isinstance(encoder, str | Path):
         encoder = Encoder.load(encoder)
     space = encoder
+    if not isinstance(space, Encoder | LatentSpace):
+        raise UsageError(
+            f"wrap(encoder={encoder!r}): give an encoder, its folder, or a latent space"
+        )
     if not isinstance(space, LatentSpace):
         space = LatentSpace.fit(space, [problem], states=64, seed=seed, reduce=reduce)
     return LatentEnv(env, space, Decoder(decoder, k, metric))

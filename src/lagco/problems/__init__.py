@@ -106,15 +106,24 @@ def _parents(module: str) -> list[str]:
 
 
 def described(error: BaseException) -> str:
-    """An exception with the line that raised it: the last one outside lagco and the library."""
-    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    """An exception, with the user's own line that it came from."""
+    return user_line(error) or _said(error)
+
+
+def user_line(error: BaseException) -> str | None:
+    """An exception and the user's own line that it came from; None if there is none."""
     if isinstance(error, SyntaxError) and error.filename:
         line = (error.text or "").strip()
-        return f"{said.split(' (')[0]} in {error.filename}, line {error.lineno}: {line}"
+        return f"SyntaxError: {error.msg}, in {error.filename}, line {error.lineno}: {line}"
     frames = [f for f in traceback.extract_tb(error.__traceback__) if _is_users(f.filename)]
     if not frames:
-        return said
-    return f"{said}, in {frames[-1].filename}, line {frames[-1].lineno}: {frames[-1].line}"
+        return None
+    last = frames[-1]
+    return f"{_said(error)}, in {last.filename}, line {last.lineno}: {last.line}"
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _is_users(filename: str) -> bool:
