@@ -1,7 +1,6 @@
 """An environment of your own: serve clients from sites, each of which costs something to open.
 
-lagco check examples.facility:Facility
-python examples/facility.py
+lagco check examples.facility:Facility; python examples/facility.py
 """
 
 import subprocess
@@ -25,8 +24,7 @@ class FacilityEnv(gym.Env):
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         n = (options or {}).get("clients", 12)
-        m = n // 3
-        places, sites = self.np_random.random((n, 2)), self.np_random.random((m, 2))
+        places, sites = self.np_random.random((n, 2)), self.np_random.random((m := n // 3, 2))
         self.way = np.linalg.norm(places[:, None] - sites, axis=2)
         self.price = self.np_random.uniform(0.5, 1.5, m)
         self.open, self.served = np.zeros(m, dtype=bool), np.zeros(n, dtype=bool)
@@ -61,7 +59,7 @@ class Facility(FacilityEnv, ContinuousEnv):
     size_option = "clients"
     _node_attributes = {  # noqa: RUF012
         "served": Attribute(type="binary", graph="clients"),
-        **{name: Attribute(low=0.0, graph="clients") for name in ("best",)},
+        "best": Attribute(low=0.0, graph="clients"),
         **{name: Attribute(low=0.0, graph="sites") for name in ("price", "away")},
     }
     _observation_type = {g: Graph(poolings=[Mean, Max, Min], graph=g) for g in ("clients", "sites")}  # noqa: RUF012
@@ -82,8 +80,8 @@ if __name__ == "__main__":
     larger = lagco.generate(Facility, 3, sizes=120, out="runs/facility/larger")
     if sys.argv[1:] != ["evaluate"]:
         encoder = lagco.pretrain(Facility, seeds=range(20), out="runs/facility/encoder")
-        lagco.train(Facility, seeds=range(100), out="runs/facility/agent", encoder=encoder,
-                    method="soft-projection", steps=20_480)  # fmt: skip
+        training = {"encoder": encoder, "method": "soft-projection", "steps": 20_480}
+        lagco.train(Facility, seeds=range(100), out="runs/facility/agent", **training)
         PPO("MlpPolicy", lagco.wrap(Facility(), encoder), n_steps=256).learn(512)
         subprocess.run([sys.executable, __file__, "evaluate"], check=True)  # in a new process
     agent = lagco.load("runs/facility/agent", Facility)

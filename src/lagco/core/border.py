@@ -7,6 +7,7 @@ differs from the one read before, so a state costs little more than listing its 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from itertools import chain, pairwise
 from operator import is_, itemgetter, methodcaller
 from typing import Any
@@ -133,8 +134,8 @@ class NetworkxReader:
     def _renewed(self, graph: nx.Graph[Any], node_rows: list[Mapping[str, Any]]) -> GraphView:
         labels = self._ordered
         edges = edge_ends(self._ends, labels)
-        nodes = gathered(node_rows, None, "node", labels)
-        edge_attributes = gathered(self._edge_rows, None, "edge", self._ends)
+        nodes = _owned(gathered(node_rows, None, "node", labels))
+        edge_attributes = _owned(gathered(self._edge_rows, None, "edge", self._ends))
         for known, columns, rows in (
             (self._columns[0], nodes, node_rows),
             (self._columns[1], edge_attributes, self._edge_rows),
@@ -179,7 +180,7 @@ class NetworkxReader:
             if known[name].equal(values):
                 continue
             known[name] = _Known(values)
-            column = as_column(values)
+            column = _own(as_column(values))
             changed = differing_rows(columns[name], column)
             if changed.size:
                 columns[name] = column
@@ -194,7 +195,7 @@ class NetworkxReader:
     ) -> None:
         """Read all columns again, under whatever names there are."""
         labels = self._ordered if kind == "node" else self._ends
-        found = gathered(rows, None, kind, labels)
+        found = _owned(gathered(rows, None, kind, labels))
         columns.clear()
         columns.update(found)
         known.clear()
@@ -219,6 +220,17 @@ def _listed_once(
             place += 1
         done.add(tail)
     return ends, chosen
+
+
+def _owned(columns: Mapping[str, Column]) -> dict[str, Column]:
+    return {name: _own(column) for name, column in columns.items()}
+
+
+def _own(column: Column) -> Column:
+    """The column with copies of values that the environment may change in place."""
+    if isinstance(column, np.ndarray):
+        return column
+    return [value if isinstance(value, _FIXED) else copy(value) for value in column]
 
 
 class _Known:

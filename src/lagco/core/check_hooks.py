@@ -125,13 +125,16 @@ def check_hooks(env: Problem, seed: int) -> Iterator[Finding]:
         if wrong is not None:
             yield Finding("reference", hook, *wrong)
         elif cls.defines("evaluate_solution"):
+            scaled = instance  # some objectives are scaled by bounds that only the sweeps know
+            if hook == "sweep()":
+                scaled = instance.with_references(references)
             pairs = {"best_solution": "best", "worst_solution": "worst", "solution": "value"}
             for attribute, value in pairs.items():
                 solution = getattr(known, attribute, None)
                 if solution is None or getattr(known, "status", "") == "bound":
                     continue
                 yield from _compare(
-                    cls, instance, solution, getattr(known, value), f"{hook}'s {attribute}"
+                    cls, scaled, solution, getattr(known, value), f"{hook}'s {attribute}"
                 )
 
 
