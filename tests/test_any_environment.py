@@ -17,7 +17,6 @@ from examples.facility import Facility
 from lagco.agents.bench import bench_latency
 from lagco.core.adapter import EnvProblem, instances_from, kebab
 from lagco.errors import UsageError
-from lagco.latent.files import load_space, save_space
 from lagco.problems import problem_class
 from tests.core.toy import IndependentSet
 
@@ -229,8 +228,8 @@ def test_embed_bench_and_solve(encoder):
 def test_a_latent_space_is_saved_and_loaded(encoder, tmp_path):
     env = Facility()
     space = lagco.LatentSpace.fit(encoder, [env], states=8)
-    save_space(space, tmp_path)
-    latent = lagco.wrap(Facility(), load_space(tmp_path))
+    space.save(tmp_path)
+    latent = lagco.wrap(Facility(), lagco.LatentSpace.load(tmp_path))
     observation, _ = latent.reset(seed=1)
     same, _ = lagco.wrap(Facility(), space).reset(seed=1)
     np.testing.assert_array_equal(observation, same)

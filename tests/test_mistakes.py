@@ -24,7 +24,11 @@ IN = "tests.mistaken"
 def check(name: str, *said: str):
     """A mistake that the check finds."""
     cls = getattr(mistaken, name)
-    return (lambda _: lagco.check_problem(cls(), episodes=1)), f"check {IN}:{name} --episodes 1", said
+    return (
+        (lambda _: lagco.check_problem(cls(), episodes=1)),
+        f"check {IN}:{name} --episodes 1",
+        said,
+    )
 
 
 def both(call, command: str, *said: str):
@@ -56,7 +60,11 @@ MISTAKES = {
         lambda _: lagco.check("tps"), "check tps", "problem", "'tps'", "did you mean 'tsp'"
     ),
     "no such module": both(
-        lambda _: lagco.check("nowhere:P"), "check nowhere:P", "module", "'nowhere'", "check its spelling"
+        lambda _: lagco.check("nowhere:P"),
+        "check nowhere:P",
+        "module",
+        "'nowhere'",
+        "check its spelling",
     ),
     "no such class": both(
         lambda _: lagco.check(f"{IN}:WithArgument"),
@@ -122,16 +130,24 @@ MISTAKES = {
     ),
     "view misspelled": check("UnknownView", "_action_type", "'client'", "did you mean 'clients'"),
     "view left out": check("NoView", "_action_type.*'client'", "clients, sites", "needs graph="),
-    "not a graph": check("WrongGraph", "get_graphs.*'clients'", "is a list", "return a lagco.GraphView"),
-    "attribute missing on a node": check("ForgottenNode", "node 99", "'served'", "give it to every node"),
+    "not a graph": check(
+        "WrongGraph", "get_graphs.*'clients'", "is a list", "return a lagco.GraphView"
+    ),
+    "attribute missing on a node": check(
+        "ForgottenNode", "node 99", "'served'", "give it to every node"
+    ),
     "text without extractor": check("TextAttribute", "'best'", "'near' in row 0", "extractor="),
     "action space too small": check("SmallSpace", "action_space", "12 nodes", "make room for 12"),
     "sampled action invalid": check(
         "SamplesInvalid", "sample_valid_action", r"\[0, 0\]", "sample among the valid"
     ),
-    "own pooling of nothing": check("OwnPooling", "_observation_type", "nan", "zeros for no vectors"),
+    "own pooling of nothing": check(
+        "OwnPooling", "_observation_type", "nan", "zeros for no vectors"
+    ),
     "NaN in a late state": both(
-        lambda f: lagco.train(mistaken.NotANumber, seeds=[0], out=f / "a", method="p-discrete-m", **BRIEF),
+        lambda f: lagco.train(
+            mistaken.NotANumber, seeds=[0], out=f / "a", method="p-discrete-m", **BRIEF
+        ),
         f"train {IN}:NotANumber --data not-a-number --out a --method p-discrete-m {TRAIN}",
         "'away' of the view 'sites'",
         "nan in row 1",
@@ -208,7 +224,9 @@ MISTAKES = {
         "worst=inf",
         "finite",
     ),
-    "sweep without sweeps": check("EmptySweep", r"sweep\(\)", "without its own", "return References"),
+    "sweep without sweeps": check(
+        "EmptySweep", r"sweep\(\)", "without its own", "return References"
+    ),
     "solution evaluated otherwise": check(
         "OtherSolution", r"evaluate_solution\(\)", "gives 1 for", "the same objective"
     ),

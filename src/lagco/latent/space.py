@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -138,6 +139,26 @@ class LatentSpace:
         assert moments is not None
         scale = moments.scale()
         self.observation_mean, self.observation_factor = scale.mean, scale.factor
+
+    def save(self, folder: str | FilePath) -> None:
+        """Write the space and its encoder to a folder of plain files."""
+        from lagco.latent.files import save_space
+
+        save_space(self, folder)
+
+    @classmethod
+    def load(cls, folder: str | FilePath, env: ContinuousEnv | None = None) -> LatentSpace:
+        """Read a space that :meth:`save` wrote; nothing in the files is executed.
+
+        Args:
+            folder: where it is.
+            env: any environment of its kind after a reset, needed only where actions contain
+                objects; declarations are read off it.
+        """
+        from lagco.latent.files import load_space
+
+        declared = None if env is None else read_declaration(env, env.graph_views())
+        return load_space(folder, declared)
 
     def view(self, env: ContinuousEnv) -> LatentView:
         """The space as seen from one environment."""
