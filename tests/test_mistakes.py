@@ -150,7 +150,7 @@ MISTAKES = {
         ),
         f"train {IN}:NotANumber --data not-a-number --out a --method p-discrete-m {TRAIN}",
         "'away' of the view 'sites'",
-        "nan in row 1",
+        "NaN or infinite in row 1",
         "finite",
     ),
     "reward is None": both(

@@ -73,7 +73,7 @@ def _culprit(views: Mapping[str, GraphView]) -> str:
                 if rows.size:
                     return (
                         f"{kind} attribute {name!r} of the view {view!r} is {column[rows[0]]} in "
-                        f"row {rows[0]}; keep every value finite"
+                        f"row {rows[0]}; keep every value finite in every state"
                     )
     return (
         "the observation holds NaN or infinity, though the attributes are finite; look at the "

@@ -33,4 +33,6 @@ def in_command_syntax(text: str, command: Any, words: Sequence[str]) -> str:
         value = match[2].strip("'")
         return f"{spelled[match[1]]} {value}".rstrip()
 
-    return re.sub(pattern, replaced, text)
+    quoted = re.search(r", line \d+: ", text)  # the user's own line stays as it is
+    end = len(text) if quoted is None else quoted.end()
+    return re.sub(pattern, replaced, text[:end]) + text[end:]

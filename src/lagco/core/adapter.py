@@ -406,7 +406,7 @@ def instances_from(
     if isinstance(data, str | Path):
         if seeds is not None:
             raise UsageError(f"data={str(data)!r} and seeds={seeds!r}: give one of them")
-        return DataSet.load(data, problem.name)
+        return checked_instances(problem, DataSet.load(data, problem.name))
     options: list[Any] = [data] if isinstance(data, Mapping) else []
     if isinstance(data, Sequence) and all(isinstance(item, Mapping) for item in data):
         options = list(data)
