@@ -21,7 +21,6 @@ _HOMES = {
     "lagco.agents.bundle": ("load",),
     "lagco.agents.config": ("TrainConfig", "train_config"),
     "lagco.agents.training": ("Trainer", "train"),
-    "lagco.core.checker": ("check_problem",),
     "lagco.core.descriptors": (
         "get_density",
         "get_log_mean_degree",
@@ -59,7 +58,7 @@ _HOMES = {
     "lagco.embedding.encoder": ("Encoder",),
     "lagco.evaluation": ("evaluate",),
     "lagco.generation": ("generate",),
-    "lagco.information": ("check", "info"),
+    "lagco.information": ("check", "check_problem", "info"),
     "lagco.instances": (
         "DataSet",
         "Instance",
@@ -87,7 +86,6 @@ if TYPE_CHECKING:
     from lagco.agents.config import train_config as train_config
     from lagco.agents.training import Trainer as Trainer
     from lagco.agents.training import train as train
-    from lagco.core.checker import check_problem as check_problem
     from lagco.core.descriptors import get_density as get_density
     from lagco.core.descriptors import get_log_mean_degree as get_log_mean_degree
     from lagco.core.descriptors import get_log_num_edges as get_log_num_edges
@@ -128,6 +126,7 @@ if TYPE_CHECKING:
     from lagco.evaluation import evaluate as evaluate
     from lagco.generation import generate as generate
     from lagco.information import check as check
+    from lagco.information import check_problem as check_problem
     from lagco.information import info as info
     from lagco.instances import DataSet as DataSet
     from lagco.instances import Instance as Instance

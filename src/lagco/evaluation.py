@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lagco.core.adapter import Data, checked_instances, instances_from
 from lagco.core.problem import Problem
 from lagco.errors import TooLarge, UsageError
 from lagco.instances import DataSet, Instance
 from lagco.policies import Policy, plain_policy, policy_name
-from lagco.problems import problem_class, registered_class
+from lagco.problems import AnyProblem, problem_class, registered_class
 from lagco.results.evaluation import EpisodeResult, Evaluation, InstanceResult
-from lagco.results.measures import MEASURES
+from lagco.results.measures import MEASURES, RETURN
 from lagco.rollout import Episode
 
 
@@ -24,10 +25,11 @@ def episode_seeds(episodes: int) -> list[int]:
 
 def evaluate(
     policy: str | Path | Policy = "greedy",
-    data: str | Path | DataSet | Sequence[Instance] = (),
+    data: Data | None = None,
     *,
+    seeds: Iterable[int] | None = None,
     episodes: int = 5,
-    problem: str | type[Problem] | None = None,
+    problem: AnyProblem | None = None,
     features: str | None = None,
     decoder: str | None = None,
     k: int = 10,
@@ -39,7 +41,9 @@ def evaluate(
         policy: ``random``, ``greedy``, the folder of a trained agent, an agent, or an object of
             your own with ``act(env, rng, explore)`` (see :class:`lagco.policies.Policy`); tables
             call it by its attribute ``name``, or by its class where it has none.
-        data: folder of a data set, an instance file, the data set, or instances.
+        data: folder of a data set, an instance file, the data set, or instances; for environments
+            also options of ``reset``, one mapping or several.
+        seeds: for environments, seeds of ``reset``.
         episodes: per instance, with the paper's test seeds.
         problem: needed if the problem is not one of lagco's; an agent brings its own.
         features: feature set of the environment; an agent brings its own.
@@ -60,14 +64,9 @@ def evaluate(
         if cls is not None and cls.name != given.name:
             raise UsageError(f"problem={given.name!r}: the agent decides on {cls.name!r}")
         cls = given
-    name = None if cls is None else cls.name
-    instances = DataSet.load(data, name) if isinstance(data, str | Path) else data
-    if not len(instances):
-        raise UsageError("there is no instance to evaluate on; give data=")
-    if cls is None and isinstance(instances, DataSet):
-        cls = registered_class(instances.problem, str(instances.folder))
-    elif cls is None:
-        cls = registered_class(instances[0].problem, f"instance {instances[0].name!r}")
+    if cls is None:
+        cls = _class_of(data, seeds)
+    instances = instances_from(cls, data, seeds)
     env: Problem | None = None
     results = []
     for instance in progress(instances):
@@ -87,9 +86,21 @@ def evaluate(
     return Evaluation(policy_name(chosen), cls.name, tuple(results))
 
 
+def _class_of(data: Any, seeds: Any) -> type[Problem]:
+    """The problem that the data names, one of lagco's."""
+    if seeds is not None or isinstance(data, Mapping):
+        raise UsageError("seeds= and options are of an environment; say which with problem=")
+    if isinstance(data, str | Path):
+        data = DataSet.load(data)
+    if isinstance(data, DataSet):
+        return registered_class(data.problem, str(data.folder))
+    instances = checked_instances(None, data)
+    return registered_class(instances[0].problem, f"instance {instances[0].name!r}")
+
+
 def _policy(
     policy: str | Path | Policy,
-    problem: str | type[Problem] | None,
+    problem: AnyProblem | None,
     decoder: str | None,
     k: int,
 ) -> Policy:
@@ -133,6 +144,7 @@ def run_episode(
         solver_score=solver_score,
         solver_score_best=solver_score_best,
         gap=None if best is None else env.gap(best),
+        episode_return=episode.total_reward,
     )
 
 
@@ -143,12 +155,14 @@ def _instance_result(
     refused: str | None = None,
 ) -> InstanceResult:
     instance = env.instance
+    scored = env.score(0.0) is not None
     defined = {
-        "score": env.score(0.0) is not None,
+        "score": scored,
         "solver_score": env.score(0.0, "solver") is not None,
         "gap": instance.references.solver is not None,
+        "episode_return": not scored,
     }
-    measures = tuple(m for m in MEASURES if defined[m.removesuffix("_best")])
+    measures = tuple(m for m in (*MEASURES, RETURN) if defined[m.removesuffix("_best")])
     return InstanceResult(
         instance.name, instance.size, instance.checksum, episodes, measures, seen, refused
     )
@@ -156,7 +170,7 @@ def _instance_result(
 
 def solver_evaluation(
     data: str | Path | DataSet | Sequence[Instance],
-    problem: str | type[Problem] | None = None,
+    problem: AnyProblem | None = None,
 ) -> Evaluation | None:
     """The solver's own values as if a policy had reached them; None if an instance has none."""
     name = problem_class(problem).name if problem else None
@@ -183,6 +197,7 @@ def solver_evaluation(
             solver_score=solver_score,
             solver_score_best=solver_score,
             gap=0.0,
+            episode_return=None,
         )
         results.append(_instance_result(env, (episode,)))
     return Evaluation("solver", instances[0].problem if results else "", tuple(results))

@@ -6,7 +6,7 @@ import contextlib
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,13 @@ import numpy as np
 from joblib import Parallel, delayed
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from lagco.core.problem import Problem
-from lagco.errors import InstanceError, UsageError, suggest
+from lagco.core.adapter import EnvProblem, Options, instances_from
+from lagco.core.problem import Problem, misplaced_reference
+from lagco.errors import InstanceError, SpecError, UsageError, suggest
 from lagco.instances import DataSet, Entry, Instance, read_instance
 from lagco.instances.dataset import MANIFEST, TIMES
 from lagco.instances.native import SUFFIX, instance_bytes
-from lagco.problems import problem_class
+from lagco.problems import AnyProblem, problem_class
 from lagco.store import sha256, write_atomically
 
 REFERENCES = ("sweeps", "solver")
@@ -29,15 +30,16 @@ Sizes = int | str | Sequence[int] | None
 
 
 def generate(
-    problem: str | type[Problem],
-    n: int = 101,
+    problem: AnyProblem,
+    n: int | None = None,
     *,
     seed: int = 42,
     out: str | Path,
     sizes: Sizes = None,
-    references: str | Sequence[str] = REFERENCES,
+    seeds: Iterable[int] | None = None,
+    options: Options | Sequence[Options] | None = None,
+    references: str | Sequence[str] | None = None,
     sweeps: int | None = None,
-    options: Mapping[str, Any] | None = None,
     workers: int | None = None,
     progress: bool = True,
 ) -> DataSet:
@@ -49,19 +51,32 @@ def generate(
 
     Args:
         problem: name, ``module:Class`` or class.
-        n: number of instances; the paper uses 101.
+        n: number of instances; the paper's 101 by default, or as many as `seeds` and `options` say.
         seed: of the whole data set.
         out: folder; a data set made otherwise that is already there is left alone, with an error.
         sizes: one size, several in turn (``"20,50"`` or a list), or a range to draw from
             (``"10-20"``); the paper's range by default.
-        references: which to compute, among ``sweeps`` and ``solver``.
-        sweeps: number of sweeps; the paper's by default.
+        seeds: for environments, what ``reset(seed=...)`` is given; drawn by default.
         options: of the problem's generator (keyword arguments of its ``draw``), for instance
-            ``{"profile": "open"}`` for `cyber-path`.
+            ``{"profile": "open"}`` for `cyber-path`; for environments, what ``reset(options=...)``
+            is given: one mapping or several, each with each of the seeds.
+        references: which to compute, among ``sweeps`` and ``solver``; by default those that the
+            problem has.
+        sweeps: number of sweeps; the paper's by default.
         workers: processes; one per core by default.
         progress: whether to show a progress bar.
     """
     cls = problem_class(problem)
+    given = None
+    environment = issubclass(cls, EnvProblem)
+    if seeds is not None or (environment and options is not None):
+        if n is not None or sizes is not None:
+            raise UsageError(f"n={n}, sizes={sizes!r}: seeds= and options= say which instances")
+        given = instances_from(cls, options, seeds)
+    n = (101 if given is None else len(given)) if n is None else n
+    if references is None:
+        hooks = {"sweeps": "sweep", "solver": "solve"}
+        references = [name for name in REFERENCES if cls.defines(hooks[name])]
     wanted = _checked_references(references)
     if n < 1:
         raise UsageError(f"n={n}: a data set has at least one instance")
@@ -76,13 +91,23 @@ def generate(
         "sizes": _spelled(sizes),
         "references": list(wanted),
         "sweeps": sweeps,
-        "options": dict(options) if options else None,
+        "options": None,
     }
-    cls.check_options(options or {})
+    if given is not None:
+        recipe["resets"] = [dict(instance.params) for instance in given]
+    elif options is not None:
+        if not isinstance(options, Mapping):
+            raise UsageError(f"options={options!r}: give a mapping of names to values")
+        cls.check_options(options)
+        recipe["options"] = dict(options) or None
     _sizes_of(recipe["sizes"], seed, 0)
     _refuse_other(folder, recipe | {"n": n})
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"out={str(folder)!r}: is a file; name a folder for the data set")
     folder.mkdir(parents=True, exist_ok=True)
     jobs = min(workers or len(os.sched_getaffinity(0)), n)
+    if environment:
+        jobs = 1  # a seed is made faster than a process
     made: dict[int, tuple[Entry, dict[str, float]]] = {}
     results = Parallel(n_jobs=jobs, return_as="generator_unordered")(
         delayed(_make)(cls, index, folder, recipe) for index in range(n)
@@ -133,6 +158,9 @@ def add_references(
             known = instance.with_references(found)  # some scales need the sweeps' bounds
             found = replace(found, solver=cls.solve(known, reference_seed).solver)
         timings[reference] = time.perf_counter() - began
+    wrong = misplaced_reference(cls, found)
+    if wrong is not None:
+        raise SpecError(f"instance {instance.name!r}: the reference {wrong[0]}; {wrong[1]}")
     return instance.with_references(found), timings
 
 
@@ -145,8 +173,9 @@ def _make(
     timings: dict[str, float] = {}
     if instance is None:
         size = _sizes_of(recipe["sizes"], recipe["seed"], index)
-        instance = cls.generate(size, recipe["seed"], index, **(recipe["options"] or {}))
-        instance = replace(instance, origin={**instance.origin, **recipe})
+        instance = _drawn(cls, size, index, recipe)
+        made = {key: value for key, value in recipe.items() if key != "resets"}
+        instance = replace(instance, origin={**instance.origin, **made})
         instance, timings = add_references(
             cls, instance, recipe["references"], recipe["sweeps"], recipe["seed"], index
         )
@@ -160,6 +189,14 @@ def _make(
         extents=cls.extents(instance),
     )
     return index, entry, timings
+
+
+def _drawn(cls: type[Problem], size: int | None, index: int, recipe: dict[str, Any]) -> Instance:
+    if "resets" in recipe:
+        assert issubclass(cls, EnvProblem)
+        instance = cls.instance_of(**recipe["resets"][index])
+        return replace(instance, origin={"index": index})
+    return cls.generate(size, recipe["seed"], index, **(recipe["options"] or {}))
 
 
 def _write_timings(folder: Path, timings: dict[str, dict[str, float]]) -> None:
@@ -179,7 +216,10 @@ def _finished(path: Path, recipe: dict[str, Any], index: int) -> Instance | None
         instance = read_instance(path)
     except InstanceError:
         return None
-    same = all(instance.origin.get(key) == value for key, value in recipe.items())
+    made = {key: value for key, value in recipe.items() if key != "resets"}
+    same = all(instance.origin.get(key) == value for key, value in made.items())
+    if "resets" in recipe:
+        same = same and dict(instance.params) == recipe["resets"][index]
     return instance if same and instance.origin.get("index") == index else None
 
 

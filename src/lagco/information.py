@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
 
-from lagco.core.checker import check_problem
+from lagco.core.adapter import made
+from lagco.core.checker import check_rules
+from lagco.core.env import ContinuousEnv
 from lagco.core.finding import Finding
-from lagco.errors import InstanceError, UsageError
+from lagco.errors import CheckError, InstanceError, LagcoError, MissingExtra
 from lagco.instances import DataSet, Instance, read_instance
 from lagco.instances.dataset import TIMES, TIMINGS
-from lagco.problems import load_object, problem_class
+from lagco.problems import AnyProblem, described, load_object, problem_class
 from lagco.registration import ENTRIES
+
+_ENCODED_STEPS = 5
 
 
 def info(path: str | Path) -> dict[str, Any]:
@@ -39,7 +43,7 @@ def info(path: str | Path) -> dict[str, Any]:
 
 
 def check(
-    problem: str | type[gym.Env[Any, Any]] | gym.Env[Any, Any],
+    problem: AnyProblem | gym.Env[Any, Any],
     *,
     seed: int = 0,
     episodes: int = 2,
@@ -50,20 +54,83 @@ def check(
     Returns the findings; see :func:`lagco.check_problem` for what is checked.
     """
     if isinstance(problem, str):
-        target: Any = problem_class(problem) if problem in ENTRIES else load_object(problem)
+        own = problem not in ENTRIES and ":" in problem
+        target: Any = load_object(problem) if own else problem_class(problem)
     else:
         target = problem
-    if isinstance(target, type):
-        if not issubclass(target, gym.Env):
-            raise UsageError(f"{problem} is not a Gymnasium environment")
-        try:
-            target = target()
-        except TypeError as error:
-            raise UsageError(
-                f"{problem} cannot be made without arguments ({error}); give them defaults, or "
-                "call lagco.check_problem(env) on one that you made"
-            ) from error
+    if callable(target) and not isinstance(target, gym.Env):
+        target = made(target)
     return check_problem(target, seed=seed, episodes=episodes, max_steps=max_steps, raises=False)
+
+
+def check_problem(
+    env: gym.Env[Any, Any],
+    *,
+    seed: int = 0,
+    episodes: int = 2,
+    max_steps: int = 200,
+    raises: bool = True,
+) -> list[Finding]:
+    """Check that an environment is a well-declared problem.
+
+    Gymnasium's own ``check_env``; determinism under a seed; sampled actions are valid and stay
+    within what is declared; attributes have the declared type, range and shape in every state;
+    change tracking misses nothing; the validity hooks agree; rewards add up to the score plus the
+    declared terms; ``preview`` changes nothing and ranks rightly; own poolings are finite and of
+    one width; the action space holds what may be chosen. Of a :class:`~lagco.Problem` also
+    ``draw``, ``sweep``, ``solve`` and ``evaluate_solution``. What passes all that is encoded,
+    observed and decoded for a few steps, so that it can be trained.
+
+    Args:
+        env: the environment, wrapped or not.
+        seed: of everything random in the check.
+        episodes: how many episodes to follow.
+        max_steps: steps per episode at most.
+        raises: whether findings raise a :class:`~lagco.CheckError`, or are just returned.
+
+    Returns:
+        The findings, empty for a sound problem.
+    """
+    findings = check_rules(env, seed=seed, episodes=episodes, max_steps=max_steps)
+    if not findings:
+        findings = _check_encoding(cast("ContinuousEnv", env.unwrapped), seed)
+    if findings and raises:
+        lines = "\n".join(f"- {finding}" for finding in findings)
+        name = type(env.unwrapped).__name__
+        raise CheckError(f"{name} fails {len(findings)} check(s):\n{lines}")
+    return findings
+
+
+def _check_encoding(env: ContinuousEnv, seed: int) -> list[Finding]:
+    """Encode, observe and decode a few states with an encoder that is hardly trained."""
+    from lagco.embedding.config import PretrainConfig
+    from lagco.embedding.pretrain import pretrain_on
+    from lagco.latent.wrapper import wrap
+
+    step = 0
+    try:
+        encoder = pretrain_on([env], training=PretrainConfig(max_steps=1, states=8), seed=seed)
+        latent = wrap(env, encoder, seed=seed)
+        observation, _ = latent.reset(seed=seed)
+        latent.action_space.seed(seed)
+        ended = False
+        while np.isfinite(observation).all() and not ended and step < _ENCODED_STEPS:
+            step += 1
+            observation, _, terminated, truncated, _ = latent.step(latent.action_space.sample())
+            ended = terminated or truncated
+    except MissingExtra:
+        return []  # what is missing is said when it is asked for
+    except LagcoError as error:
+        return [Finding("encoding", str(error), "", "", step)]
+    except Exception as error:
+        remedy = "mend the declaration or method that it came from"
+        return [Finding("encoding", "encoding a state", described(error), remedy, step)]
+    wrong = np.flatnonzero(~np.isfinite(observation))
+    if wrong.size:
+        seen = f"number {wrong[0]} is {observation[wrong[0]]}"
+        remedy = "keep attributes, functions and poolings finite"
+        return [Finding("encoding", "the latent observation", seen, remedy, step)]
+    return []
 
 
 def _about_instance(instance: Instance) -> dict[str, Any]:

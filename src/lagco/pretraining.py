@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from lagco.core.adapter import Data, instances_from
 from lagco.core.problem import Problem
 from lagco.embedding.config import EncoderConfig, PretrainConfig
 from lagco.embedding.encoder import Encoder, NetworkClass
 from lagco.embedding.pretrain import pretrain as pretrain_encoder
 from lagco.embedding.pretrain import problem_environments
-from lagco.errors import UsageError, require_extra
-from lagco.instances import DataSet, Instance
+from lagco.errors import require_extra
 from lagco.latent.compactness import compactness
 from lagco.latent.space import LatentSpace
 from lagco.policies import RandomPolicy
-from lagco.problems import problem_class
+from lagco.problems import AnyProblem, problem_class
 from lagco.rollout import Episode
 
 #: at most so many actions of an instance are measured and drawn, as in the paper
 SHOWN_ACTIONS = 300
 
-Data = str | Path | DataSet | Sequence[Instance]
-
 
 def pretrain(
-    problem: str | type[Problem],
-    data: Data,
+    problem: AnyProblem,
+    data: Data | None = None,
     out: str | Path | None = None,
     *,
+    seeds: Iterable[int] | None = None,
     features: str = "full",
     config: EncoderConfig | None = None,
     training: PretrainConfig | None = None,
@@ -44,8 +43,10 @@ def pretrain(
     """Pre-train the encoder of a problem on random valid trajectories over a data set.
 
     Args:
-        problem: name, ``module:Class`` or class.
-        data: folder of a data set, the data set, or instances.
+        problem: name, ``module:Class``, class, or a function that makes an environment.
+        data: folder of a data set, the data set, or instances; for environments also options of
+            ``reset``, one mapping or several.
+        seeds: for environments, seeds of ``reset``.
         out: folder for the encoder and its loss curves.
         features: feature set, ``full`` or ``paper``.
         config: shape of the encoder.
@@ -57,7 +58,8 @@ def pretrain(
             module of one's own; it is called with node features (n, ·), messages (2, M) as source
             and target, and message features (M, ·), and gives embeddings (n, out channels).
     """
-    cls, instances = _resolved(problem, data)
+    cls = problem_class(problem)
+    instances = instances_from(cls, data, seeds)
     return pretrain_encoder(
         cls,
         instances,
@@ -73,10 +75,11 @@ def pretrain(
 
 
 def embed(
-    problem: str | type[Problem],
-    data: Data,
+    problem: AnyProblem,
+    data: Data | None = None,
     encoder: Encoder | str | Path | None = None,
     *,
+    seeds: Iterable[int] | None = None,
     plot: str | Path | None = None,
     features: str = "full",
     instances: int = 20,
@@ -85,8 +88,7 @@ def embed(
     """Measure the action space of a problem, and draw it.
 
     Args:
-        problem: name, ``module:Class`` or class.
-        data: folder of a data set, the data set, or instances.
+        problem, data, seeds: as for :func:`pretrain`.
         encoder: pre-trained encoder or its folder; pre-trained on `data` where None.
         plot: picture to write: the action space of the first instance in two dimensions (UMAP).
         features: feature set.
@@ -96,7 +98,8 @@ def embed(
     Returns:
         ``cmp`` (cmp@3, cmp@5 and cmp@10, averaged over instances), ``actions`` (mean number).
     """
-    cls, chosen = _resolved(problem, data)
+    cls = problem_class(problem)
+    chosen = instances_from(cls, data, seeds)
     if encoder is None:
         encoder = pretrain(cls, chosen, features=features, seed=seed, progress=False)
     elif isinstance(encoder, str | Path):
@@ -167,7 +170,7 @@ def sampled_actions(space: LatentSpace, env: Problem, seed: int, number: int) ->
     """Some action vectors of a state a quarter into a random episode, and how many there are."""
     rng = np.random.default_rng([seed, number, 7])
     episode = Episode(env, int(rng.integers(2**31)), rng=rng)
-    if episode.run(RandomPolicy(), env.episode_length // 4).ended:
+    if episode.run(RandomPolicy(), env.usual_length // 4).ended:
         env.reset(seed=int(rng.integers(2**31)))
     view = space.view(env)
     view.refresh()
@@ -183,15 +186,3 @@ def sampled_actions(space: LatentSpace, env: Problem, seed: int, number: int) ->
 
 def _spelled(found: dict[str, float]) -> str:
     return ", ".join(f"{name} {value:.2f}" for name, value in found.items())
-
-
-def _resolved(
-    problem: str | type[Problem], data: Data
-) -> tuple[type[Problem], DataSet | Sequence[Instance]]:
-    cls = problem_class(problem)
-    instances = DataSet.load(data, cls.name) if isinstance(data, str | Path) else data
-    if not len(instances):
-        raise UsageError("there is no instance in data=")
-    if instances[0].problem != cls.name:
-        raise UsageError(f"the data is for {instances[0].problem!r}, not for {cls.name!r}")
-    return cls, instances

@@ -72,6 +72,7 @@ class Episode:
         ended: whether it is over.
         total_reward: sum of the rewards so far.
         best_length: number of actions that led to the best state so far.
+        total_reward: sum of the rewards so far.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Episode:
         self.ended = False
         self.total_reward = 0.0
         self.best_length = 0
+        self.total_reward = 0.0
         self._best = getattr(env, "best_objective", None)
 
     def step(self, action: Any) -> None:

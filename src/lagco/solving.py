@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from lagco.arrays import Array
+from lagco.core.adapter import Options, instances_from
 from lagco.core.picture import save_picture
 from lagco.core.problem import Problem
 from lagco.episodes import SEARCHES, Episodes, Player
@@ -31,7 +32,7 @@ from lagco.portfolio import (
     Record,
     run,
 )
-from lagco.problems import problem_class, registered_class
+from lagco.problems import AnyProblem, problem_class, registered_class
 from lagco.results.measures import gap as measured_gap
 from lagco.rollout import PolicyTeam, Trace
 from lagco.store import write_atomically
@@ -56,6 +57,7 @@ class Answer:
         by: who found it.
         objective: of the solution.
         solution: in the problem's own form.
+        score: against the sweeps' best, None without that reference.
         gap: to the reference, in percent of it; negative if the answer is better; None without one.
         reference: what the gap is measured against.
         valid: whether computing the objective from scratch gives the same value.
@@ -75,6 +77,7 @@ class Answer:
     by: str
     objective: float
     solution: Array
+    score: float | None
     gap: float | None
     reference: SolverReference | None
     valid: bool
@@ -97,6 +100,7 @@ class Answer:
             "size": self.instance.size,
             "by": self.by,
             "objective": self.objective,
+            "score": self.score,
             "gap": self.gap,
             "reference": reference
             and {
@@ -152,9 +156,9 @@ class Answer:
 
 
 def solve(
-    source: Instance | str | Path,
+    source: Instance | str | Path | int | Options,
     *,
-    problem: str | type[Problem] | None = None,
+    problem: AnyProblem | None = None,
     by: str = "portfolio",
     agent: Any = None,
     decoder: str | None = None,
@@ -178,7 +182,8 @@ def solve(
     most of the time. On an interruption (Ctrl-C) the best so far is returned.
 
     Args:
-        source: an instance or a file in any of the formats that lagco reads.
+        source: an instance or a file in any of the formats that lagco reads; for environments also
+            a seed or options of ``reset``.
         problem: which problem the file means, where it could mean several.
         by: ``portfolio``, ``agent``, ``solver``, ``greedy`` or ``random``.
         agent: ``default`` (the agent that comes with lagco), the folder of a bundle, or an agent. A
@@ -243,7 +248,8 @@ def solve(
         interrupted = True
     if record.best is None:
         raise record.failure or LagcoError(f"no solution of {instance.name!r} was found")
-    answer = _answer(cls, instance, record, record.best, gap_to)
+    score = _score(cls, instance, start, seed, record.best.objective)
+    answer = _answer(cls, instance, record, record.best, score, gap_to)
     return replace(
         answer,
         seconds=limit.elapsed(),
@@ -278,12 +284,14 @@ def _check_options(
 
 
 def _problem_and_instance(
-    source: Instance | str | Path,
-    problem: str | type[Problem] | None,
+    source: Instance | str | Path | int | Options,
+    problem: AnyProblem | None,
     agent: Any,
     demands: str | Path | None,
 ) -> tuple[type[Problem], Instance]:
-    if isinstance(source, Instance):
+    if isinstance(source, int | Mapping):
+        instance = _instance_of(source, problem, agent)
+    elif isinstance(source, Instance):
         instance = source
     else:
         name = None if problem is None else problem_class(problem).name
@@ -291,7 +299,7 @@ def _problem_and_instance(
     decides_on = getattr(agent, "problem", None)
     if problem is None and decides_on is not None and decides_on.name == instance.problem:
         problem = decides_on
-    where = source.name if isinstance(source, Instance) else str(source)
+    where = str(source) if isinstance(source, str | Path) else instance.name
     cls = problem_class(problem) if problem else registered_class(instance.problem, where)
     return cls, instance
 
@@ -337,7 +345,12 @@ def _episodes(
 
 
 def _answer(
-    cls: type[Problem], instance: Instance, record: Record, best: Found, gap_to: str | None
+    cls: type[Problem],
+    instance: Instance,
+    record: Record,
+    best: Found,
+    score: float | None,
+    gap_to: str | None,
 ) -> Answer:
     """The answer so far, without what the run alone knows."""
     gap = partial(measured_gap, best.objective, maximise=cls.maximise)
@@ -351,6 +364,7 @@ def _answer(
         best.by,
         best.objective,
         best.solution,
+        score,
         None if reference is None else gap(reference.value),
         reference,
         valid=math.isclose(recomputed, best.objective, rel_tol=1e-6, abs_tol=1e-9),
@@ -362,6 +376,25 @@ def _answer(
         trace=best.trace,
         cls=cls,
     )
+
+
+def _instance_of(source: int | Options, problem: AnyProblem | None, agent: Any) -> Instance:
+    cls = getattr(agent, "problem", None) if problem is None else problem_class(problem)
+    if cls is None:
+        raise UsageError(f"source={source!r}: a seed or options need problem=")
+    data, seeds = (None, [source]) if isinstance(source, int) else (source, None)
+    return instances_from(cls, data, seeds)[0]
+
+
+def _score(
+    cls: type[Problem], instance: Instance, start: Any, seed: int, objective: float
+) -> float | None:
+    """Score of an objective on the scale of the sweeps, where the instance brings them."""
+    if instance.references.sweeps is None:
+        return None
+    env = cls(instance, start=start)
+    env.reset(seed=seed)  # some scores count from the start
+    return env.score(objective)
 
 
 def _player(cls: type[Problem], by: str, agent: Any, decoder: str | None, k: int) -> Player:

@@ -201,7 +201,7 @@ BROKEN = {
     ),
     "texts without extractor": (
         node_value("text", put_all("weight", "heavy")),
-        r"_node_attributes\['weight'\].*str values.*extractor=",
+        r"_node_attributes\['weight'\].*'heavy' in row 0.*extractor=",
     ),
     "unknown category": (
         declared(

@@ -21,7 +21,7 @@ from lagco.errors import LagcoError, UsageError
 from lagco.instances import Instance
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
-from lagco.problems import problem_class, registered_class
+from lagco.problems import AnyProblem, problem_class, registered_class
 from lagco.store import SHA256, Described, Kind, Mismatch, check
 
 DESCRIPTION, WEIGHTS, SPACE = "agent.json", "agent.safetensors", "space"
@@ -122,7 +122,7 @@ def save_bundle(
 
 def load(
     path: str | Path,
-    problem: str | type[Problem] | None = None,
+    problem: AnyProblem | None = None,
     instance: Instance | None = None,
     decoder: str | None = None,
     *,
@@ -133,7 +133,8 @@ def load(
 
     Args:
         path: folder of a bundle.
-        problem: needed if the problem is not one of lagco's: ``module:Class`` or the class.
+        problem: needed if the problem is not one of lagco's: ``module:Class``, the class, or
+            what makes the environment.
         instance: any one of that problem, where it cannot draw instances itself and its actions
             contain objects; declarations are read off it.
         decoder: how points become actions; the agent's own without. Needed if that is a rule,

@@ -143,13 +143,15 @@ def _refusal(env: ContinuousEnv, size: int, what: str, width: int) -> str:
 
 
 def _needed(env: ContinuousEnv) -> tuple[dict[str, tuple[int, int]], dict[str, int]]:
-    """Nodes and edges per view (where a single view may grow, the most it may have); arrays."""
+    """Nodes and edges per view (where it may grow, the most that extents say); arrays."""
     views = env.graph_views()
     extents = env.extents(env.instance) if isinstance(env, Problem) else {}
     found = {}
     for name, view in views.items():
         edges = extents.get("edges", 0) if len(views) == 1 else 0
-        found[name] = max(view.num_nodes, extents.get("nodes", 0)), max(view.num_edges, edges)
+        edges = extents.get(f"{name}.edges", edges)
+        nodes = extents.get(f"{name}.nodes", extents.get("nodes", 0))
+        found[name] = max(view.num_nodes, nodes), max(view.num_edges, edges)
     return found, {name: len(column) for name, _, column in _beside_views(env, views)}
 
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from stable_baselines3 import DQN
@@ -31,8 +31,8 @@ from lagco.agents.scorer import Scorer
 from lagco.agents.validation import Validation
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
+from lagco.core.adapter import Data, instances_from
 from lagco.core.declaration import read_declaration
-from lagco.core.problem import Problem
 from lagco.embedding.devices import torch_device
 from lagco.embedding.encoder import Encoder, NetworkClass
 from lagco.embedding.pretrain import pretrain, problem_environments
@@ -40,7 +40,7 @@ from lagco.errors import LagcoError, UsageError
 from lagco.instances import DataSet, Instance
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
-from lagco.problems import problem_class
+from lagco.problems import AnyProblem, problem_class
 from lagco.store import SHA256, Kind, canonical_json, sha256
 
 RUN, CHECKPOINT, CURVE = "run.json", "checkpoint.safetensors", "progress.csv"
@@ -57,13 +57,11 @@ RUN_KIND = Kind(
     },
 )
 
-Data: TypeAlias = "str | Path | DataSet | Sequence[Instance]"
-
 
 def train(
-    problem: str | type[Problem],
-    data: Data,
-    out: str | Path,
+    problem: AnyProblem,
+    data: Data | None = None,
+    out: str | Path | None = None,
     **options: Any,
 ) -> Agent:
     """Train an agent for ``steps`` steps in all and write it to `out`.
@@ -72,8 +70,9 @@ def train(
     more steps; one that has as many already is only loaded.
 
     Args:
-        problem: name, ``module:Class`` or class.
-        data: folder of a data set, the data set, or instances.
+        problem: name, ``module:Class``, class, or a function that makes an environment.
+        data: folder of a data set, the data set, or instances; for environments also options of
+            ``reset``, one mapping or several, or ``seeds=``.
         out: folder of the bundle; it also holds checkpoint, curve and latent space.
         options: see :class:`Trainer`; settings of the method are among them, such as ``method``,
             ``steps`` and ``seed``.
@@ -86,8 +85,10 @@ class Trainer:
     """A training run in a folder.
 
     Args:
-        problem: name, ``module:Class`` or class.
-        data: folder of a data set, the data set, or instances.
+        problem: name, ``module:Class``, class, or a function that makes an environment.
+        data: folder of a data set, the data set, or instances; for environments also options of
+            ``reset``, one mapping or several.
+        seeds: for environments, seeds of ``reset``.
         out: folder of the bundle; it also holds checkpoint, curve and latent space.
         config: the whole configuration; otherwise it is made of `file` and `settings`.
         file: TOML file with settings.
@@ -116,10 +117,11 @@ class Trainer:
 
     def __init__(
         self,
-        problem: str | type[Problem],
-        data: Data,
-        out: str | Path,
+        problem: AnyProblem,
+        data: Data | None = None,
+        out: str | Path | None = None,
         *,
+        seeds: Iterable[int] | None = None,
         config: TrainConfig | None = None,
         file: str | Path | None = None,
         encoder: str | Path | Encoder | None = None,
@@ -136,11 +138,16 @@ class Trainer:
     ) -> None:
         self.problem = problem_class(problem)
         self.config = config or train_config(file, **settings)
-        self.folder = Path(out)
+        self.folder = run_folder(out)
         self._method = method_of(self.config.method)
+        data = instances_from(self.problem, data, seeds)
         self._instances = chosen_instances(data, self.config.strategy, self.problem.name)
         self._validation = (
-            [] if validation is None else chosen_instances(validation, "varied", self.problem.name)
+            []
+            if validation is None
+            else chosen_instances(
+                instances_from(self.problem, validation, None), "varied", self.problem.name
+            )
         )
         self._reserved = self._reserve(data, pad_to)
         if encoder is not None and init is not None:
@@ -334,6 +341,15 @@ class Trainer:
         if not (self.folder / DESCRIPTION).exists():
             return None
         return int(AGENT.read(self.folder).content["training"]["steps"])
+
+
+def run_folder(out: str | Path | None) -> Path:
+    """The folder of a run, checked."""
+    if out is None:
+        raise UsageError("out= is missing: name a folder for the agent")
+    if Path(out).exists() and not Path(out).is_dir():
+        raise UsageError(f"out={str(out)!r}: is a file; name a folder for the agent")
+    return Path(out)
 
 
 def chosen_instances(

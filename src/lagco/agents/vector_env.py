@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -12,6 +12,7 @@ import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
 from lagco.arrays import Array
+from lagco.core.graph import GraphView
 from lagco.core.problem import Problem
 from lagco.errors import InstanceError, LagcoError, SpecError, UsageError
 from lagco.instances import Instance
@@ -61,6 +62,25 @@ class InstanceDeck:
         self._rng.bit_generator.state = state["rng"]
 
 
+def _culprit(views: Mapping[str, GraphView]) -> str:
+    """Which attribute makes an observation infinite or no number."""
+    for view, graph in views.items():
+        for kind, columns in (("node", graph.nodes), ("edge", graph.edge_attributes)):
+            for name, column in columns.items():
+                if not isinstance(column, np.ndarray) or column.dtype.kind != "f":
+                    continue
+                rows = np.flatnonzero(~np.isfinite(column).reshape(len(column), -1).all(axis=1))
+                if rows.size:
+                    return (
+                        f"{kind} attribute {name!r} of the view {view!r} is {column[rows[0]]} in "
+                        f"row {rows[0]}; keep every value finite in every state"
+                    )
+    return (
+        "the observation holds NaN or infinity, though the attributes are finite; look at the "
+        "functions, poolings and extractors of _observation_type, with lagco check"
+    )
+
+
 class ProblemVecEnv(VecEnv):
     """N problems, each on an instance of its own, reset on their own when an episode ends.
 
@@ -74,7 +94,7 @@ class ProblemVecEnv(VecEnv):
         features: feature set.
         rotation: see :class:`InstanceDeck`.
         stop_at_best: end episodes at the sweeps' best value.
-        scale_rewards: multiply rewards by the episode length.
+        scale_rewards: multiply rewards by the problem's `reward_factor`, the episode length.
         shaped_rewards: rewards are ``info["shaped_reward"]``.
 
     Attributes:
@@ -170,7 +190,7 @@ class ProblemVecEnv(VecEnv):
         self._returns[index] += reward
         if self._shaped_rewards:
             reward = info["shaped_reward"]
-        reward *= problem.episode_length if self._scale_rewards else 1
+        reward *= problem.reward_factor if self._scale_rewards else 1
         self._see(index, reward)
         if terminated or truncated:
             info = self._end(index, info, truncated and not terminated)
@@ -198,8 +218,8 @@ class ProblemVecEnv(VecEnv):
             raise SpecError(f"{self._where(index)}: {error}") from error
         strange = np.flatnonzero(~np.isfinite(observation))
         if len(strange):
-            what = f"number {strange[0]} of the observation is {observation.ravel()[strange[0]]}"
-            what += f" (and {len(strange) - 1} more are not finite)" if len(strange) > 1 else ""
+            seen = f"number {strange[0]} of the observation is {observation.ravel()[strange[0]]}"
+            what = f"{seen}; {_culprit(self.problems[index].graph_views())}"
         elif not np.isfinite(reward):
             what = f"the reward is {reward}"
         else:

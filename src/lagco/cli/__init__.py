@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import NoReturn
 
 import typer
 from rich.console import Console
@@ -17,6 +18,7 @@ from lagco.cli.info import info
 from lagco.cli.pretrain import pretrain
 from lagco.cli.problems import problems
 from lagco.cli.solve import solve
+from lagco.cli.syntax import in_command_syntax
 from lagco.cli.train import train
 from lagco.cli.warm import warm
 from lagco.errors import LagcoError
@@ -45,6 +47,18 @@ def main() -> None:
         text = str(error)
         if isinstance(error, OSError) and error.filename is not None:
             text = f"{error.filename2 or error.filename}: {error.strerror}"
-        Console(stderr=True, soft_wrap=True).print("[red]error:[/red]", end=" ")
-        Console(stderr=True, soft_wrap=True, markup=False, highlight=False).print(text)
-        sys.exit(1)
+        _fail(text)
+    except Exception as error:
+        from lagco.problems import user_line
+
+        where = user_line(error)
+        if where is None:  # not in the user's own code: the whole traceback says more
+            raise
+        _fail(f"{where}; mend it there, and try lagco check")
+
+
+def _fail(text: str) -> NoReturn:
+    text = in_command_syntax(text, typer.main.get_command(app), sys.argv[1:])
+    Console(stderr=True, soft_wrap=True).print("[red]error:[/red]", end=" ")
+    Console(stderr=True, soft_wrap=True, markup=False, highlight=False).print(text)
+    sys.exit(1)

@@ -13,7 +13,7 @@ import typer
 from lagco.cli.output import AsJson, print_json, print_table
 from lagco.errors import UsageError
 from lagco.results.evaluation import Evaluation, by_training
-from lagco.results.measures import MEASURES
+from lagco.results.measures import RETURN
 
 
 def evaluate(
@@ -22,8 +22,9 @@ def evaluate(
         list[Path] | None, typer.Argument(help="Folders of trained agents.", show_default=False)
     ] = None,
     policy: Annotated[
-        str, typer.Option(help="random, greedy, or several with commas.")
-    ] = "random,greedy",
+        str | None,
+        typer.Option(help="random, greedy, or several with commas; by default those that can."),
+    ] = None,
     decoder: Annotated[
         str | None,
         typer.Option(help="nearest, sampled, rule:module:function, scored or preview."),
@@ -57,6 +58,9 @@ def evaluate(
         evaluations.append(replace(found, policy=f"{label}, {decoder}" if decoder else label))
     if problem is None and evaluations:  # a file may serve several problems
         problem = evaluations[0].problem
+    if policy is None:
+        able = problem is None or hasattr(problem_class(problem), "preview")
+        policy = "random,greedy" if able else "random"
     evaluations += [
         lagco.evaluate(name.strip(), data, episodes=episodes, problem=problem)
         for name in policy.split(",")
@@ -72,10 +76,7 @@ def evaluate(
     else:
         maximise = problem_class(problem or evaluations[0].problem).maximise
         titles = (f"{evaluations[0].problem}, ", f", {data}")
-        if any(evaluation.values(measure) for evaluation in evaluations for measure in MEASURES):
-            print_scores(titles, evaluations, episodes, agents=bool(agent))
-        else:
-            per_instance = True
+        print_scores(titles, evaluations, episodes, agents=bool(agent))
         if per_instance:
             print_instances(titles, evaluations, episodes, maximise)
         print_refusals(evaluations)
@@ -116,6 +117,8 @@ def _print_scores(title: str, evaluations: list[Evaluation], episodes: int) -> N
         "solver_score/best": f"best of {episodes}",
         "solver_score_best/best": "best state",
         "gap/best": "gap %",
+        f"{RETURN}/first": "return: first",
+        f"{RETURN}/best": f"best of {episodes}",
     }
     rows = []
     for evaluation in evaluations:
@@ -126,8 +129,9 @@ def _print_scores(title: str, evaluations: list[Evaluation], episodes: int) -> N
         for key in shown:
             entry = summary[key]
             text = "-" if entry is None else _number(entry.iqm, key)
-            if entry is not None and key in ("score/best", "solver_score/best"):
-                text += " [{:.3f}, {:.3f}]".format(*entry.iqm_interval)
+            if entry is not None and key in ("score/best", "solver_score/best", f"{RETURN}/best"):
+                low, high = (_number(value, key) for value in entry.iqm_interval)
+                text += f" [{low}, {high}]"
             rows[-1].append(text)
     _print_filled(title, ("policy", "decided", "infeasible", *shown.values()), rows)
 
@@ -180,4 +184,4 @@ def _number(value: float | None, key: str = "objective") -> str:
         return "-" if value is None else "inf"
     if key.startswith("gap"):
         return f"{round(value, 2) + 0.0:.2f}"  # no minus before a zero
-    return f"{value:.6g}" if key == "objective" else f"{value:.3f}"
+    return f"{value:.6g}" if key.startswith(("objective", RETURN)) else f"{value:.3f}"

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lagco.cli.options import whole_numbers
 from lagco.cli.output import AsJson, print_facts, print_json
 from lagco.errors import UsageError
 
@@ -15,21 +16,30 @@ from lagco.errors import UsageError
 def generate(
     problem: Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")],
     out: Annotated[Path, typer.Option(help="Folder to write to.")],
-    n: Annotated[int, typer.Option("-n", help="Number of instances.")] = 101,
+    n: Annotated[
+        int | None, typer.Option("-n", help="Number of instances; 101 by default.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the data set.")] = 42,
     sizes: Annotated[
         str | None,
         typer.Option(help="One size, several in turn as 20,50, or a range as 10-20."),
     ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="Seeds of an environment's reset(), such as 0-99 or 1,5,7.")
+    ] = None,
     references: Annotated[
-        str, typer.Option(help="References to compute: sweeps, solver, both or none.")
-    ] = "sweeps,solver",
+        str | None,
+        typer.Option(help="sweeps, solver, both or none; by default those that the problem has."),
+    ] = None,
     sweeps: Annotated[
         int | None, typer.Option(help="Number of sweeps; the paper's by default.")
     ] = None,
     option: Annotated[
         list[str] | None,
-        typer.Option(help="Option of the problem's generator: profile=open. May be repeated."),
+        typer.Option(
+            help="Option of the problem's generator, or of an environment's reset(), as "
+            "NAME=VALUE; may be repeated."
+        ),
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
     as_json: AsJson = False,
@@ -43,9 +53,10 @@ def generate(
         seed=seed,
         out=out,
         sizes=sizes,
+        seeds=None if seeds is None else whole_numbers("seeds", seeds),
+        options=_parsed(option) if option else None,
         references=references,
         sweeps=sweeps,
-        options=_parsed(option or []),
         workers=workers,
         progress=not as_json,
     )

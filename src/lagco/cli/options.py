@@ -2,12 +2,40 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from lagco.errors import UsageError
 
 Problem = Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")]
 Data = Annotated[Path, typer.Option(help="Folder of a data set, or an instance file.")]
 Features = Annotated[str, typer.Option(help="Feature set: full or paper.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
+
+
+def whole_numbers(name: str, text: str) -> list[int]:
+    """Numbers from 0, as 1,5,7 or 0-99 or both."""
+    found: list[int] = []
+    try:
+        for part in text.split(","):
+            low, _, high = part.partition("-")
+            found += range(int(low), int(high or low) + 1)
+    except ValueError:
+        found = []
+    if not found:
+        raise UsageError(f"{name}={text!r}: give whole numbers from 0, such as 0-99 or 1,5,7")
+    return found
+
+
+def json_mapping(name: str, text: str) -> dict[str, Any]:
+    """A JSON object."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f'{name}={text!r}: not JSON ({error}), such as {{"size": 50}}') from None
+    if not isinstance(found, dict):
+        raise UsageError(f'{name}={text!r}: give a JSON object, such as {{"size": 50}}')
+    return found

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.core.columns import Column, differing_rows
+from lagco.core.columns import Column, as_column, differing_rows
 from lagco.core.declaration import Declaration
 from lagco.core.env import ContinuousEnv
 from lagco.core.finding import Finding, shown
@@ -73,9 +73,16 @@ def _wrong_values(attribute: Attribute, column: Column) -> tuple[str, str] | Non
         return None  # any value will do, the extractor decides
     if attribute.type == "categorical":
         return _wrong_categories(attribute, column)
-    if not isinstance(column, np.ndarray):
-        kind = type(column[0]).__name__ if len(column) else "nothing"
-        return f"holds {kind} values, not numbers", "give numbers, or an extractor= for them"
+    if not isinstance(column, np.ndarray) or column.dtype.kind not in "biuf":
+        column = as_column(list(column))
+    if not isinstance(column, np.ndarray) or column.dtype.kind not in "biuf":
+        for row, value in enumerate(column):
+            if not _numbers(value):
+                return (
+                    f"is {shown(value)} in row {row}, which is no number",
+                    "give numbers, or an extractor= for them",
+                )
+        return None  # rows of several numbers, which are pooled
     shape = (len(column),) if attribute.size == 1 else (len(column), attribute.size)
     if column.shape != shape and not (attribute.size == 1 and column.shape == (len(column), 1)):
         return (
@@ -98,11 +105,23 @@ def _wrong_values(attribute: Attribute, column: Column) -> tuple[str, str] | Non
     return None
 
 
+def _numbers(value: Any) -> bool:
+    """Whether a value is a number or a list of numbers, as encoders read them."""
+    try:
+        np.asarray(list(value) if isinstance(value, set | frozenset) else value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def _wrong_categories(attribute: Attribute, column: Column) -> tuple[str, str] | None:
     categories = attribute.categories
     allowed = range(categories) if isinstance(categories, int) else list(categories or ())
-    for row, value in enumerate(column):
-        if value not in allowed:
+    for row, listed in enumerate(column):
+        several = isinstance(listed, list | tuple | set | frozenset | np.ndarray)
+        for value in listed if several and listed not in allowed else [listed]:
+            if value in allowed:
+                continue
             return (
                 f"is {shown(value)} in row {row}, not one of the {len(allowed)} categories",
                 "declare all categories=",

@@ -24,6 +24,12 @@ from lagco.core.check_episode import (
     misfit,
     same,
 )
+from lagco.core.check_hooks import (
+    check_action_range,
+    check_hooks,
+    check_poolings,
+    check_solution,
+)
 from lagco.core.check_state import (
     check_attributes,
     check_functions,
@@ -34,52 +40,32 @@ from lagco.core.declaration import read_declaration
 from lagco.core.env import ContinuousEnv, draw_valid_action
 from lagco.core.finding import Finding, shown
 from lagco.core.graph import GraphView
+from lagco.core.problem import Problem
 from lagco.core.spec import Edge, Node, Path
-from lagco.errors import CheckError, LagcoError, UsageError
+from lagco.errors import LagcoError, UsageError
 
 _ALL_ACTIONS = 300
 _SOME_ACTIONS = 60
 _PREVIEWED = 6
 
 
-def check_problem(
-    env: gym.Env[Any, Any],
-    *,
-    seed: int = 0,
-    episodes: int = 2,
-    max_steps: int = 200,
-    raises: bool = True,
+def check_rules(
+    env: gym.Env[Any, Any], *, seed: int = 0, episodes: int = 2, max_steps: int = 200
 ) -> list[Finding]:
-    """Check that an environment is a well-declared problem.
-
-    Gymnasium's own ``check_env``; determinism under a seed; sampled actions are valid and stay
-    within what is declared; attributes have the declared type, range and shape in every state;
-    change tracking misses nothing; the validity hooks agree; rewards add up to the score plus the
-    declared terms; ``preview`` changes nothing and ranks rightly.
-
-    Args:
-        env: the environment, wrapped or not.
-        seed: of everything random in the check.
-        episodes: how many episodes to follow.
-        max_steps: steps per episode at most.
-        raises: whether findings raise a :class:`~lagco.CheckError`, or are just returned.
-
-    Returns:
-        The findings, empty for a sound problem.
-    """
+    """Findings of everything that needs no encoder; see :func:`lagco.check_problem`."""
     if isinstance(env, type):
         raise UsageError(f"check_problem() takes an environment; give {env.__name__}()")
+    if not isinstance(env, gym.Env):
+        raise UsageError(
+            f"check_problem({env!r}) takes an environment; lagco.check() takes names, module:Class "
+            "and classes"
+        )
     if min(episodes, max_steps) < 1:
         raise UsageError(f"episodes={episodes}, max_steps={max_steps}: at least 1")
     found: dict[tuple[str, str], Finding] = {}
     for finding in _Check(env.unwrapped, seed, episodes, max_steps).run():
         found.setdefault((finding.check, finding.declaration), finding)
-    findings = list(found.values())
-    if findings and raises:
-        lines = "\n".join(f"- {finding}" for finding in findings)
-        name = type(env.unwrapped).__name__
-        raise CheckError(f"{name} fails {len(findings)} check(s):\n{lines}")
-    return findings
+    return list(found.values())
 
 
 @dataclass
@@ -115,12 +101,14 @@ class _Check:
             self.env.reset(seed=self.seed)
             views = self.env.graph_views()
             self.declared = read_declaration(self.env, views)
-        except UsageError as error:
+        except LagcoError as error:
             yield Finding("declaration", str(error), "", "", step=0)
             return
         except Exception as error:
             yield _crash("reset(), get_graphs()", error, 0)
             return
+        yield from check_poolings(self.declared)
+        yield from check_action_range(self.env, self.declared, views)
         decided = False
         for number in range(self.episodes):
             try:
@@ -140,6 +128,8 @@ class _Check:
                 "let something be decided, or check another instance",
                 0,
             )
+        if isinstance(self.env, Problem):
+            yield from check_hooks(self.env, self.seed)
 
     def _gymnasium(self) -> Iterator[Finding]:
         with warnings.catch_warnings():
@@ -173,6 +163,7 @@ class _Check:
                 action = draw_valid_action(env, rng)
             yield from crashed
             if action is None:
+                yield from self._dead_end(step)
                 break
             yield from self._action(action, step)
             with self._reporting("step()", step) as crashed:
@@ -189,8 +180,36 @@ class _Check:
             yield from self._state(observation, first, step, rng)
             if terminated or truncated:
                 episode.ended = True
+                if isinstance(env, Problem):
+                    yield from check_solution(env, step)
                 break
         return episode
+
+    def _dead_end(self, step: int) -> Iterator[Finding]:
+        """Where nothing is sampled nothing is valid, and a problem ends its episode."""
+        env = self.env
+        space = env.action_space
+        listed = isinstance(space, gym.spaces.Discrete | gym.spaces.MultiDiscrete)
+        if listed and env.num_actions <= _ALL_ACTIONS:
+            with self._reporting("valid_actions()", step) as crashed:
+                valid = env.valid_actions()
+            yield from crashed
+            if len(valid):
+                yield Finding(
+                    "action",
+                    "sample_valid_action()",
+                    f"returned None, but action {shown(valid[0])} is valid",
+                    "return None only where nothing is valid",
+                    step,
+                )
+                return
+        if isinstance(env, Problem):
+            with self._reporting("step(None) where nothing is valid", step) as crashed:
+                _, _, terminated, truncated, _ = env.step(None)
+            yield from crashed
+            if not (terminated or truncated):
+                remedy = "end the episode, or let has_valid_action() say that something is valid"
+                yield Finding("action", "step()", "goes on where nothing is valid", remedy, step)
 
     def _state(
         self,
@@ -255,6 +274,19 @@ class _Check:
                 return  # the columns of what follows depend on the state
             view = self.env.graph_views()[component.graph or ""]
             chosen = int(parts[column])
+            node = isinstance(component, Node)
+            count, what = (view.num_nodes, "nodes") if node else (view.num_edges, "edges")
+            if not 0 <= chosen < count:
+                yield Finding(
+                    "action",
+                    f"_action_type[{name!r}]",
+                    f"the valid action {shown(action)} chooses {chosen}, but the view "
+                    f"{component.graph!r} has {count} {what}",
+                    f"choose among 0 to {count - 1}; let action_space and is_valid_action() follow "
+                    f"the {what} of the present state",
+                    step,
+                )
+                continue
             select = view.select_nodes if isinstance(component, Node) else view.select_edges
             if chosen not in select(component.spec):
                 yield Finding(

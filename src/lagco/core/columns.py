@@ -84,15 +84,18 @@ def gathered(
 def as_column(values: list[Any]) -> Column:
     """A numeric array where the values are numbers or equally long vectors, else the list itself.
 
-    Integers, floats and truth values keep their kind; a mixture of kinds becomes floats only if it
-    is of integers and floats.
+    Integers, floats and truth values keep their kind, numpy's or Python's; a mixture becomes the
+    kind that holds all of them.
     """
+    if not values:
+        return np.zeros(0)
     kinds = {type(value) for value in values}
-    if kinds <= {int} or kinds <= {float} or kinds <= {bool} or kinds <= {int, float}:
+    if all(issubclass(kind, int | float | np.number | np.bool_) for kind in kinds):
         try:
-            return np.array(values) if values else np.zeros(0)
+            found = np.array(values)
         except OverflowError:
             return values
+        return found if found.dtype.kind in "biuf" else values
     if all(issubclass(kind, np.generic) for kind in kinds):
         return np.array(values)
     if kinds == {np.ndarray} and len({value.shape for value in values}) == 1:

@@ -6,13 +6,14 @@ import inspect
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import gymnasium as gym
 import networkx as nx
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.border import NetworkxReader
 from lagco.core.graph import GraphView
 from lagco.core.spec import Attribute, Component, Function, Graph
 from lagco.errors import SpecError, UsageError
@@ -48,6 +49,8 @@ class ContinuousEnv(gym.Env[Any, Any]):
     _edge_attributes: Attributes = MappingProxyType({})
     _observation_type: Mapping[str, Graph | Function] = MappingProxyType({})
     _action_type: Mapping[str, Component] = MappingProxyType({})
+    #: option of ``reset(options=...)`` that sets the size of an instance, where there is one
+    size_option: ClassVar[str | None] = None
 
     # -- what an author writes
 
@@ -177,52 +180,46 @@ class ContinuousEnv(gym.Env[Any, Any]):
                 f"get_graphs()[{name!r}] is a {type(graph).__name__}; return a lagco.GraphView or "
                 "a networkx graph"
             )
-        known: dict[str, GraphView] = self.__dict__.setdefault("_converted_views", {})
-        view = GraphView.from_networkx(graph)
-        before = known.get(name)
-        for rows, columns, declared, earlier in (
-            (
-                view.num_nodes,
-                view.nodes,
-                self._node_attributes,
-                None if before is None else before.nodes,
-            ),
-            (
-                view.num_edges,
-                view.edge_attributes,
-                self._edge_attributes,
-                None if before is None else before.edge_attributes,
-            ),
+        readers: dict[str, NetworkxReader] = self.__dict__.setdefault("_networkx_readers", {})
+        reader = readers.get(name)
+        if reader is None:
+            reader = readers[name] = NetworkxReader()
+        view = reader.read(graph)
+        for rows, columns, declared in (
+            (view.num_nodes, view.nodes, self._node_attributes),
+            (view.num_edges, view.edge_attributes, self._edge_attributes),
         ):
             if rows == 0:  # networkx cannot say which attributes the first edge will have
-                columns.update(_empty_columns(name, declared, earlier))
-        if name in known and known[name].directed == view.directed:
-            known[name].update_from(view)
-        else:
-            known[name] = view
-        return known[name]
+                columns.update(_empty_columns(name, declared))
+        return view
 
 
-def _empty_columns(
-    view: str, declared: Attributes, earlier: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    """Columns without rows, as the view had before or as they are declared."""
-    if earlier:
-        return {n: c[:0] if isinstance(c, np.ndarray) else [] for n, c in earlier.items()}
+def _empty_columns(view: str, declared: Attributes) -> dict[str, Any]:
+    """Columns without rows, as they are declared."""
     found: dict[str, Any] = {}
     for name, value in declared.items():
         if isinstance(value, Attribute):
             if value.on(view):
                 found[name] = np.zeros(0 if value.size == 1 else (0, value.size))
         elif name == view:
-            found.update(_empty_columns(view, value, None))
+            found.update(_empty_columns(view, value))
     return found
 
 
 def draw_valid_action(env: ContinuousEnv, rng: np.random.Generator) -> Any:
-    """``env.sample_valid_action`` from `rng`, or from the environment's own if it takes none."""
+    """``env.sample_valid_action`` from `rng`.
+
+    One that takes no argument finds `rng` in ``self.np_random`` meanwhile, so that sampling leaves
+    the environment's own stream as it is.
+    """
     sample = env.sample_valid_action
-    return sample(rng) if _takes_argument(getattr(sample, "__func__", sample)) else sample()
+    if _takes_argument(getattr(sample, "__func__", sample)):
+        return sample(rng)
+    own, env._np_random = env._np_random, rng
+    try:
+        return sample()
+    finally:
+        env._np_random = own
 
 
 @lru_cache(maxsize=256)

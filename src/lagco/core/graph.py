@@ -160,6 +160,10 @@ class GraphView:
         for name in self.edge_attributes:
             self._note(EDGE, name, None)
 
+    def touch_structure(self) -> None:
+        """Note that there are other nodes, edges or attributes, so that all is read again."""
+        self._note(STRUCTURE, "", None)
+
     def replace(
         self,
         num_nodes: int,
@@ -172,7 +176,7 @@ class GraphView:
         """Give the view other nodes and edges, with all their attributes."""
         pairs = _checked_edges(edges, num_nodes)
         self._set(num_nodes, pairs, nodes or {}, edge_attributes or {}, labels)
-        self._note(STRUCTURE, "", None)
+        self.touch_structure()
 
     def extend(
         self,
@@ -318,7 +322,10 @@ class GraphView:
         node_attributes: Iterable[str] | None = None,
         edge_attributes: Iterable[str] | None = None,
     ) -> GraphView:
-        """Read a networkx graph; nodes keep its order and their names become labels.
+        """Read a networkx graph; nodes are numbered by label, and their names become labels.
+
+        They are sorted where all labels compare with each other, else in the order of the graph.
+        Edges keep the order of ``graph.edges``; a multigraph's parallel edges are one each.
 
         Args:
             graph: any of networkx's four graph classes.
@@ -328,14 +335,14 @@ class GraphView:
         Raises:
             SpecError: an attribute is missing on some node or edge.
         """
-        labels = list(graph.nodes)
-        position = {label: index for index, label in enumerate(labels)}
-        node_data = [data for _, data in graph.nodes(data=True)]
+        from lagco.core.border import edge_ends, node_order
+
+        labels = node_order(list(graph.nodes))
+        node_data = [graph.nodes[label] for label in labels]
         triples = list(graph.edges(data=True))
-        pairs = np.array([(position[u], position[v]) for u, v, _ in triples], dtype=np.int64)
         return cls(
             len(labels),
-            pairs.reshape(-1, 2).T,
+            edge_ends([(u, v) for u, v, _ in triples], labels),
             nodes=gathered(node_data, node_attributes, "node", labels),
             edge_attributes=gathered(
                 [data for *_, data in triples],

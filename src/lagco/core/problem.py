@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from inspect import signature
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsFloat
 
 import gymnasium as gym
 import numpy as np
@@ -20,7 +20,7 @@ from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.graph import GraphView
 from lagco.core.spec import Attribute
-from lagco.errors import InstanceError, ResetNeeded, UsageError, suggest
+from lagco.errors import InstanceError, ResetNeeded, SpecError, UsageError, suggest
 from lagco.instances import Instance, InstanceForm, References, read_instance
 from lagco.results.measures import gap, improvement
 
@@ -97,6 +97,8 @@ class Problem(ContinuousEnv):
             raise UsageError(suggest("feature set", features, FEATURE_SETS))
         if render_mode not in (None, "rgb_array"):
             raise UsageError(suggest("render mode", render_mode, ["rgb_array"]))
+        if isinstance(start, str):
+            named_start(start)
         if instance is not None and size is not None:
             raise UsageError(f"give instance= or size={size}, not both")
         self.features = features
@@ -265,6 +267,8 @@ class Problem(ContinuousEnv):
         sequence = np.random.SeedSequence([seed, index, *cls.name.encode()])
         draw: Callable[..., Instance] = cls.draw
         instance = draw(np.random.default_rng(sequence), size, **options)
+        if not isinstance(instance, Instance):
+            raise SpecError(f"{cls.__name__}.draw() returned {instance!r}; return an Instance")
         origin: dict[str, Any] = {"generator": cls.name, "seed": seed, "index": index}
         if options:
             origin["options"] = options
@@ -348,8 +352,10 @@ class Problem(ContinuousEnv):
             raise UsageError(suggest("reset option", unknown.pop(), ["instance", "start"]))
         if options.get("instance") is not None:
             self._use(options["instance"])
-        start = options.get("start")
-        self._begin(self.start if start is None else start, self.np_random)
+        start = self.start if options.get("start") is None else options["start"]
+        if isinstance(start, str):
+            named_start(start)
+        self._begin(start, self.np_random)
         for view in self.get_graphs().values():
             assert isinstance(view, GraphView)
             view.touch_all()
@@ -380,7 +386,7 @@ class Problem(ContinuousEnv):
             if extra:
                 terms.update(extra)
             if self.rewards:
-                before, self._value = self._value, self.objective()
+                before, self._value = self._value, self._objective()
                 change = (self._value - before) * self._scale
                 reward += change
                 shaped = self.shaped_reward(before, change)
@@ -411,7 +417,7 @@ class Problem(ContinuousEnv):
         """Write the end of the episode into `info`; return what the last reward still lacks."""
         self._ended = True
         if not self.rewards:
-            self._value = self.objective()
+            self._value = self._objective()
             self._note_best()
         value = self.score(self._value)
         feasible = self.is_feasible()
@@ -447,6 +453,16 @@ class Problem(ContinuousEnv):
         return max(1, self.episode_coefficient * self.instance.size)
 
     @property
+    def usual_length(self) -> int:
+        """Steps of a usual episode; samples of its states are spread over so many."""
+        return self.episode_length
+
+    @property
+    def reward_factor(self) -> float:
+        """Brings rewards to the same order at every size, where training scales them."""
+        return float(self.episode_length)
+
+    @property
     def best_objective(self) -> float | None:
         """Objective of the best feasible state of this episode so far, None before any."""
         return self._best_objective
@@ -467,13 +483,18 @@ class Problem(ContinuousEnv):
             self._best_objective = value
             self._best_solution = self.solution()
 
-    def _set_scale(self) -> None:
-        self._start_objective = self._value = self.objective()
-        if not math.isfinite(self._value):
-            raise InstanceError(
-                f"instance {self.instance.name!r}: its start is worth {self._value}; are its "
-                "numbers too large or too small?"
+    def _objective(self) -> float:
+        """The objective, if it is a number."""
+        value = self.objective()
+        if not isinstance(value, SupportsFloat) or not math.isfinite(value):
+            raise SpecError(
+                f"{type(self).__name__}.objective() returned {value!r} on instance "
+                f"{self.instance.name!r}; return a finite number"
             )
+        return value
+
+    def _set_scale(self) -> None:
+        self._start_objective = self._value = self._objective()
         sweeps = self.instance.references.sweeps
         self._zero = None
         if sweeps is not None:
@@ -525,7 +546,9 @@ class Problem(ContinuousEnv):
             ):
                 for name, attribute in attributes.items():
                     column = columns[name]
-                    if not attribute.static and isinstance(column, np.ndarray):
+                    if attribute.static or not isinstance(column, np.ndarray):
+                        continue
+                    if column.dtype.kind in "biuf":  # texts and objects have no Box
                         key = name if len(views) == 1 else f"{view}.{name}"
                         found.append((key, attribute, column))
         return found
@@ -575,6 +598,23 @@ def configured_start(instance: Instance, start: Any, current: str) -> Any:
         sweeps = instance.references.sweeps
         return None if sweeps is None else sweeps.worst_solution
     return instance.arrays.get(current) if start == "current" else None
+
+
+def misplaced_reference(cls: type[Problem], references: References) -> tuple[str, str] | None:
+    """What is wrong with references of a problem, and the remedy; None if nothing is."""
+    sweeps, solver = references.sweeps, references.solver
+    values = {"best": sweeps.best, "worst": sweeps.worst} if sweeps is not None else {}
+    values |= {"value": solver.value} if solver is not None else {}
+    for name, value in values.items():
+        if not math.isfinite(value):
+            return f"has {name}={value}", "use finite numbers"
+    if sweeps is None or improvement(sweeps.best, sweeps.worst, maximise=cls.maximise) >= 0:
+        return None
+    return (
+        f"has best={sweeps.best:.6g} and worst={sweeps.worst:.6g}, which is better with "
+        f"{cls.__name__}.maximise = {cls.maximise}",
+        f"set maximise = {not cls.maximise}, or exchange the two",
+    )
 
 
 def reference_value(references: References, reference: str) -> float | None:

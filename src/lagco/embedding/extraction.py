@@ -67,7 +67,7 @@ class AttributeReader:
         """All rows before the norm: (k, width)."""
         if not self._extracts:
             return self._numbers(column)
-        if isinstance(column, np.ndarray) and column.ndim == 1 and self._onehot:
+        if isinstance(column, np.ndarray) and self._onehot and _is_flat(column):
             return self._onehot_array(column)
         values = list(column)
         if self.attribute.extractor == "bert":  # one batch for all texts not seen before
@@ -251,6 +251,11 @@ def fit_reader(
     if wanted is None or wanted >= full:
         return AttributeReader(owner, attribute, full)
     return AttributeReader(owner, attribute, wanted, fit_reduction(vectors, wanted))
+
+
+def _is_flat(column: Array) -> bool:
+    """Whether every row is one value; an array of objects may hold lists."""
+    return column.ndim == 1 and column.dtype.kind != "O"
 
 
 def _distinct(columns: Sequence[Column]) -> list[Any]:

@@ -160,7 +160,11 @@ class _Column:
 
     def not_finite(self, row: int) -> SpecError:
         """What to say about a value that is none."""
-        return SpecError(f"{self.reader.owner}: row {row} is not a finite number")
+        view, _, name = self.reader.owner.partition(".")
+        return SpecError(
+            f"attribute {name!r} of the view {view!r} is NaN or infinite in row {row}; keep every "
+            "value finite in every state"
+        )
 
 
 class ViewFeatures:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -64,6 +65,24 @@ class References:
     solver: SolverReference | None = None
 
 
+class Params(dict[str, Any]):
+    """Parameters of an instance; one that is missing is named, with the ones there are."""
+
+    def __init__(self, owner: str, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self._owner = owner
+
+    def __missing__(self, name: str) -> Any:
+        known = ", ".join(self) or "none"
+        raise InstanceError(
+            f"instance {self._owner} has no params[{name!r}]; it has {known}: add it where the "
+            "instance is made, or read it with params.get()"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Params, (self._owner, dict(self))
+
+
 @dataclass(frozen=True, eq=False)
 class Instance:
     """One instance of a problem.
@@ -88,6 +107,11 @@ class Instance:
 
     def __post_init__(self) -> None:
         for name, array in self.arrays.items():
+            if not isinstance(array, np.ndarray):
+                raise InstanceError(
+                    f"instance {self.name!r}: array {name!r} is a {type(array).__name__}; give a "
+                    "numpy array"
+                )
             kind = array.dtype.kind
             if kind not in KINDS or (kind == "f" and array.itemsize > 8):
                 what = "Python objects" if array.dtype.hasobject else str(array.dtype)
@@ -95,7 +119,31 @@ class Instance:
                     f"instance {self.name!r}: array {name!r} holds {what}; "
                     "use a numeric or a string dtype"
                 )
+        params = {k: self._plain(f"params[{k!r}]", v) for k, v in self.params.items()}
+        object.__setattr__(self, "params", Params(f"{self.name!r} of {self.problem!r}", params))
         object.__setattr__(self, "arrays", {n: _frozen(a) for n, a in self.arrays.items()})
+
+    def _plain(self, where: str, value: Any) -> Any:
+        """A JSON value: numpy's numbers become Python's, anything else is refused by name."""
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, Mapping):
+            for key in value:
+                if not isinstance(key, str):
+                    raise InstanceError(
+                        f"instance {self.name!r}: {where} has the key {key!r}; use strings"
+                    )
+            return {k: self._plain(f"{where}[{k!r}]", v) for k, v in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._plain(f"{where}[{i}]", v) for i, v in enumerate(value)]
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InstanceError(f"instance {self.name!r}: {where} is {value}; use finite numbers")
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        raise InstanceError(
+            f"instance {self.name!r}: {where} is a {type(value).__name__}, which no file can hold; "
+            "use numbers, texts, lists and mappings, and arrays= for arrays"
+        )
 
     @cached_property
     def checksum(self) -> str:

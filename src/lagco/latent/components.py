@@ -103,7 +103,8 @@ class EdgeReader:
         else:
             ends = view.edges[:, elements]
             pooled = [np.ravel(self._pooling(z[pair])) for pair in ends.T]
-            rows = np.array(pooled, dtype=np.float32).reshape(len(elements), -1)
+            ends_width = self.width - len(self._columns)  # known even where no edge is there
+            rows = np.array(pooled, dtype=np.float32).reshape(len(elements), ends_width)
             rows = np.concatenate([rows, features[self._columns][:, elements].T], axis=1)
             vectors = ((rows - mean) * scale).astype(np.float32)
         return Table(elements, vectors)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path as FilePath
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -143,6 +144,26 @@ class LatentSpace:
         assert moments is not None
         scale = moments.scale()
         self.observation_mean, self.observation_factor = scale.mean, scale.factor
+
+    def save(self, folder: str | FilePath) -> None:
+        """Write the space and its encoder to a folder of plain files."""
+        from lagco.latent.files import save_space
+
+        save_space(self, folder)
+
+    @classmethod
+    def load(cls, folder: str | FilePath, env: ContinuousEnv | None = None) -> LatentSpace:
+        """Read a space that :meth:`save` wrote; nothing in the files is executed.
+
+        Args:
+            folder: where it is.
+            env: any environment of its kind after a reset, needed only where actions contain
+                objects; declarations are read off it.
+        """
+        from lagco.latent.files import load_space
+
+        declared = None if env is None else read_declaration(env, env.graph_views())
+        return load_space(folder, declared)
 
     def view(self, env: ContinuousEnv) -> LatentView:
         """The space as seen from one environment."""
@@ -327,7 +348,7 @@ def _visit(sources: Sequence[EnvSource], states: int, seed: int) -> Any:
     for number, source in enumerate(sources):
         env = source if isinstance(source, ContinuousEnv) else source()
         rng = np.random.default_rng([seed, number, 5])
-        length = getattr(env, "episode_length", 50)
+        length = getattr(env, "usual_length", 50)
         chances = min(1.0, each / max(1, length))
         yielded = 0
         for _ in islice(walk(env, RandomPolicy(), rng), 20 * each):

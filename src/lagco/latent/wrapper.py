@@ -109,12 +109,21 @@ def wrap(
         reduce: dimension to which whole action vectors are reduced.
         seed: of the random episodes that scale and bounds are gathered on.
     """
+    if not isinstance(env, gym.Env):
+        raise UsageError(f"wrap({env!r}): give an environment, such as one that a class makes")
     problem = env.unwrapped
     if not isinstance(problem, ContinuousEnv):
-        raise UsageError(f"{type(problem).__name__} is not a lagco.ContinuousEnv")
+        raise UsageError(
+            f"{type(problem).__name__} is not a lagco.ContinuousEnv; derive it from "
+            "lagco.ContinuousEnv beside its Gymnasium class"
+        )
     if isinstance(encoder, str | Path):
         encoder = Encoder.load(encoder)
     space = encoder
+    if not isinstance(space, Encoder | LatentSpace):
+        raise UsageError(
+            f"wrap(encoder={encoder!r}): give an encoder, its folder, or a latent space"
+        )
     if not isinstance(space, LatentSpace):
         space = LatentSpace.fit(space, [problem], states=64, seed=seed, reduce=reduce)
     return LatentEnv(env, space, Decoder(decoder, k, metric))

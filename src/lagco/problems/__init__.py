@@ -7,11 +7,21 @@ from __future__ import annotations
 
 import importlib
 import sys
+import traceback
+from os import sep
+from pathlib import Path
 from types import ModuleType
+from typing import Any, TypeAlias
 
+import gymnasium as gym
+
+from lagco.core.adapter import EnvMaker, adapted
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError, UnknownName, UsageError, suggest
 from lagco.registration import ENTRIES, ProblemEntry
+
+#: a name, ``module:Class``, a class of problems or environments, or what makes an environment
+AnyProblem: TypeAlias = "str | type[Problem] | EnvMaker"
 
 
 def list_problems() -> list[ProblemEntry]:
@@ -19,25 +29,44 @@ def list_problems() -> list[ProblemEntry]:
     return list(ENTRIES.values())
 
 
-def problem_class(problem: str | type[Problem]) -> type[Problem]:
+def problem_class(problem: AnyProblem) -> type[Problem]:
     """The class of a problem given by name, as ``module:Class``, or as the class itself.
 
-    A ``module:Class`` is imported, so pass on only what the user typed, never what a file says.
+    Of a :class:`~lagco.ContinuousEnv` that is no :class:`~lagco.Problem`, or a function that makes
+    one, it is the class that lets the environment be used as one; see
+    :class:`lagco.core.adapter.EnvProblem`. A ``module:Class`` is imported, so pass on only what the
+    user typed, never what a file says.
     """
-    if isinstance(problem, type):
-        if not issubclass(problem, Problem):
-            raise UsageError(f"{problem.__name__} is not a lagco.Problem; derive it from one")
-        return problem
-    if problem in ENTRIES:
-        loaded: object = ENTRIES[problem].load()
-    elif ":" in problem:
-        loaded = load_object(problem)
+    if isinstance(problem, str):
+        if problem in ENTRIES:
+            loaded: Any = ENTRIES[problem].load()
+        elif ":" in problem:
+            loaded = load_object(problem)
+        else:
+            message = suggest("problem", problem, ENTRIES)
+            raise UnknownName(f"{message}; a class of your own is given as module:Class")
     else:
-        message = suggest("problem", problem, ENTRIES)
-        raise UnknownName(f"{message}; a class of your own is given as module:Class")
-    if not (isinstance(loaded, type) and issubclass(loaded, Problem)):
-        raise UsageError(f"{problem} is not a lagco.Problem; derive the class from lagco.Problem")
-    return loaded
+        loaded = problem
+    if isinstance(loaded, type) and issubclass(loaded, Problem):
+        return loaded
+    if isinstance(loaded, gym.Env):
+        name = type(loaded.unwrapped).__name__
+        raise UsageError(
+            f"problem={loaded}: an environment; give its class {name}, or a function that makes "
+            f"one, such as lambda: {name}(...)"
+        )
+    if not callable(loaded):
+        raise UsageError(
+            f"problem={loaded!r}: give the name of a problem, module:Class, a class derived from "
+            "lagco.Problem or lagco.ContinuousEnv, or a function that makes an environment"
+        )
+    found = adapted(loaded)
+    if found.name in ENTRIES:
+        raise UsageError(
+            f"{found.source.__name__} is called {found.name!r} in files, as one of lagco's "
+            "problems; give the class another name= of its own"
+        )
+    return found
 
 
 def registered_class(name: str, source: str) -> type[Problem]:
@@ -51,14 +80,55 @@ def registered_class(name: str, source: str) -> type[Problem]:
 
 
 def load_object(path: str) -> object:
-    """Import what ``module:name`` says."""
+    """Import what ``module:name`` says; an error in the module names its file and line."""
     module, _, name = path.partition(":")
     try:
-        return getattr(importlib.import_module(module), name)
-    except ImportError as error:
-        raise UnknownName(f"{path!r}: cannot import the module {module!r} ({error})") from error
+        loaded = importlib.import_module(module)
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name in _parents(module):
+            raise UnknownName(
+                f"{path!r}: there is no module {error.name!r} here; check its spelling, and run "
+                "lagco in its folder or install it"
+            ) from None
+        raise UsageError(
+            f"{path!r}: the module {module!r} cannot be imported: {described(error)}; mend it there"
+        ) from error
+    try:
+        return getattr(loaded, name)
     except AttributeError:
-        raise UnknownName(f"{path!r}: the module {module!r} has no {name!r}") from None
+        names = [n for n, value in vars(loaded).items() if callable(value) and n[0] != "_"]
+        raise UnknownName(f"{path!r}: {suggest('name in the module', name, names)}") from None
+
+
+def _parents(module: str) -> list[str]:
+    parts = module.split(".")
+    return [".".join(parts[: i + 1]) for i in range(len(parts))]
+
+
+def described(error: BaseException) -> str:
+    """An exception, with the user's own line that it came from."""
+    return user_line(error) or _said(error)
+
+
+def user_line(error: BaseException) -> str | None:
+    """An exception and the user's own line that it came from; None if there is none."""
+    if isinstance(error, SyntaxError) and error.filename:
+        line = (error.text or "").strip()
+        return f"SyntaxError: {error.msg}, in {error.filename}, line {error.lineno}: {line}"
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if _is_users(f.filename)]
+    if not frames:
+        return None
+    last = frames[-1]
+    return f"{_said(error)}, in {last.filename}, line {last.lineno}: {last.line}"
+
+
+def _said(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _is_users(filename: str) -> bool:
+    foreign = ("<", "site-packages", f"{sep}lib{sep}python", str(Path(__file__).parent.parent))
+    return not any(part in filename for part in foreign)
 
 
 class _Problems(ModuleType):

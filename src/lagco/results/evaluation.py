@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from lagco.results.measures import MEASURES, maximised, selected, worst
+from lagco.results.measures import MEASURES, RETURN, maximised, selected, worst
 from lagco.results.statistics import Summary, summarise, train_test_gap
 
 
@@ -31,6 +31,7 @@ class EpisodeResult:
         solver_score: of the final state against the solver's value.
         solver_score_best: of the best state, likewise.
         gap: of the best state to the solver's value, in percent of it.
+        episode_return: sum of the rewards.
     """
 
     seed: int
@@ -44,6 +45,7 @@ class EpisodeResult:
     solver_score: float | None
     solver_score_best: float | None
     gap: float | None
+    episode_return: float | None = None
 
 
 @dataclass(frozen=True)
@@ -134,13 +136,15 @@ class Evaluation:
     def summary(self, seen: bool | None = None) -> dict[str, Summary | None]:
         """Every measure, as of the first episode and as the best over all: ``score/first``, …
 
+        Instances without a reference are measured by ``episode_return``, and by nothing else.
+
         Args:
             seen: only over instances that the agent was trained on (True), or not (False).
         """
         chosen = self if seen is None else self.part(seen)
         return {
             f"{measure}/{selection}": summarise(chosen.values(measure, selection), normality=False)
-            for measure in MEASURES
+            for measure in (*MEASURES, RETURN)
             for selection in ("first", "best")
         }
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 #: measures of an episode: scores of the final and of the best state on both scales, and the gap of
 #: the best state to the solver's value in percent
 MEASURES = ("score", "score_best", "solver_score", "solver_score_best", "gap")
+#: sum of an episode's rewards, which instances without a reference are measured by
+RETURN = "episode_return"
 #: which of the episodes on an instance count
 SELECTIONS = ("best", "first", "all")
 
@@ -34,7 +36,9 @@ def maximised(measure: str) -> bool:
 
 
 def worst(measure: str) -> float:
-    """Value that an instance without a solution counts with: score 0, or an infinite gap."""
+    """Value that an instance without a solution counts with: score 0, otherwise infinitely bad."""
+    if measure == RETURN:
+        return -math.inf
     return 0.0 if maximised(measure) else math.inf
 
 

@@ -316,7 +316,7 @@ def form_of(instance: Instance) -> SolutionForm:
     if instance.problem not in FORMS:
         raise InstanceError(
             f"instance {instance.name!r}: solutions of {instance.problem!r} have no file form; "
-            f"those of {', '.join(FORMS)} have"
+            f"those of {', '.join(FORMS)} have. Print the answer with --json instead"
         )
     return FORMS[instance.problem]
 
