@@ -20,6 +20,7 @@ from lagco.core.problem import Problem
 from lagco.errors import InstanceError, LagcoError, MissingExtra, UsageError, suggest
 from lagco.instances import Instance, SolverReference
 from lagco.instances.formats import read
+from lagco.one_thread import one_thread
 from lagco.policies import POLICIES, plain_policy
 from lagco.problems import problem_class, registered_class
 from lagco.results.measures import gap as measured_gap
@@ -252,6 +253,7 @@ def _mixed_team(agent: Any, previewing: Any, envs: Sequence[Problem]) -> Any:
     return Team([(previewing if i % 2 else agent).actor(env) for i, env in enumerate(envs)])
 
 
+@one_thread()
 def _search(
     cls: type[Problem],
     instance: Instance,
