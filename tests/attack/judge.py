@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 import traceback
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lagco.errors import LagcoError
@@ -103,10 +103,8 @@ def _limited():
 
 
 def _forget_peak():
-    try:
+    with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass
 
 
 def _memory(field):

@@ -120,7 +120,7 @@ def checkpoint():
 
 
 def _next_steps(loaded):
-    env, model = loaded
+    _env, model = loaded
     weights = [tensor.numpy().tobytes() for tensor in model.policy.state_dict().values()]
     found = [sha256(b"".join(weights)), model.num_timesteps]
     if hasattr(model, "split_target"):
