@@ -10,6 +10,7 @@ from lagco.core.adapter import Data, checked_instances, instances_from
 from lagco.core.problem import Problem
 from lagco.errors import TooLarge, UsageError
 from lagco.instances import DataSet, Instance
+from lagco.one_thread import one_thread
 from lagco.policies import Policy, plain_policy, policy_name
 from lagco.problems import AnyProblem, problem_class, registered_class
 from lagco.results.evaluation import EpisodeResult, Evaluation, InstanceResult
@@ -125,6 +126,7 @@ def _policy(
     return found
 
 
+@one_thread()
 def run_episode(
     env: Problem, instance: Instance, policy: Policy, seed: int, explore: bool = True
 ) -> EpisodeResult:

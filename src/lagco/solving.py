@@ -20,6 +20,7 @@ from lagco.episodes import SEARCHES, Episodes, Player
 from lagco.errors import InstanceError, LagcoError, UnknownName, UsageError, suggest
 from lagco.instances import Instance, SolverReference
 from lagco.instances.formats import read
+from lagco.one_thread import one_thread
 from lagco.policies import POLICIES, plain_policy
 from lagco.portfolio import (
     Bounding,
@@ -155,6 +156,7 @@ class Answer:
         axes.set_title("best value", fontsize=8)
 
 
+@one_thread()
 def solve(
     source: Instance | str | Path | int | Options,
     *,

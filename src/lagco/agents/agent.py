@@ -22,6 +22,7 @@ from lagco.errors import LagcoError, UsageError
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentSpace
+from lagco.one_thread import one_thread
 from lagco.results.measures import improvement
 from lagco.rollout import Episode
 
@@ -103,6 +104,7 @@ class Agent:
         facts = self.description["facts"]
         return self.method.actor(env, self.weights, facts, self.space, self._decoder)
 
+    @one_thread()
     def solve(self, instance: Instance | str | Path, episodes: int = 5, seed: int = 42) -> Solution:
         """Decide on an instance: the first episode takes the mode, the others explore."""
         env = self.problem(instance, features=self.features)

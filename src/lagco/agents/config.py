@@ -16,7 +16,8 @@ from typing import Any, ClassVar, Self
 
 from lagco.core.problem import FEATURE_SETS
 from lagco.embedding.devices import DEVICES
-from lagco.errors import UsageError, suggest
+from lagco.errors import LagcoError, UsageError, suggest
+from lagco.store import read_toml
 
 STRATEGIES = ("small", "medium", "large", "varied")
 PRESETS = ("default", "paper")
@@ -169,9 +170,18 @@ def train_config(file: str | Path | None = None, **given: Any) -> TrainConfig:
 
     Entries of `given` that are None count as not given. An unknown name is an error.
     """
+    values = {} if file is None else read_toml(file)
+    try:
+        return _made_config(values, given)
+    except LagcoError as error:
+        if file is None:
+            raise
+        raise UsageError(f"{file}: {error}") from error
+
+
+def _made_config(values: dict[str, Any], given: Mapping[str, Any]) -> TrainConfig:
     from lagco.agents.registry import method_of
 
-    values = {} if file is None else _read_toml(Path(file))
     values |= {name: value for name, value in given.items() if value is not None}
     kind = method_of(str(values.get("method", "projection"))).config
     preset, features = str(values.get("preset", "default")), str(values.get("features", "full"))
@@ -249,13 +259,3 @@ def parse_settings(entries: Iterable[str]) -> dict[str, Any]:
         except tomllib.TOMLDecodeError:
             found[name.strip()] = text.strip()
     return found
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        content: Mapping[str, Any] = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not TOML ({error})") from error
-    return dict(content)

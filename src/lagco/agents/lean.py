@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import torch
 from torch.distributions import Distribution
+
+from lagco.one_thread import one_thread
 
 
 @contextmanager
@@ -15,11 +16,10 @@ def lean_torch() -> Iterator[None]:
 
     More threads slow small networks down, and the checks cost more than what they check.
     """
-    threads, checks = torch.get_num_threads(), Distribution._validate_args
-    torch.set_num_threads(1)
+    checks = Distribution._validate_args
     Distribution.set_default_validate_args(False)
     try:
-        yield
+        with one_thread():
+            yield
     finally:
-        torch.set_num_threads(threads)
         Distribution.set_default_validate_args(checks)

@@ -148,8 +148,8 @@ def run_torch(
     import torch
 
     from lagco.embedding.messages import message_features
-    from lagco.embedding.one_thread import one_thread
     from lagco.embedding.states import ViewState, collate
+    from lagco.one_thread import one_thread
 
     states = [
         ViewState(

@@ -32,7 +32,7 @@ def embed(texts: list[str]) -> Array:
     """Unit vectors (k, 384) of `texts`, in one batch."""
     import torch
 
-    from lagco.embedding.one_thread import one_thread
+    from lagco.one_thread import one_thread
 
     tokenizer, weights = _model()
     encoded = tokenizer.encode_batch([_encodable(content) for content in texts])

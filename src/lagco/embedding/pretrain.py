@@ -17,11 +17,11 @@ from lagco.core.problem import Problem
 from lagco.embedding.config import OWN, EncoderConfig, PretrainConfig
 from lagco.embedding.devices import torch_device
 from lagco.embedding.encoder import Encoder, NetworkClass, fit_encoder
-from lagco.embedding.one_thread import one_thread
 from lagco.embedding.states import EnvSource, collect_snapshots, view_states
 from lagco.embedding.training import Progress, train_view
 from lagco.errors import UsageError
 from lagco.instances import DataSet, Instance
+from lagco.one_thread import one_thread
 
 
 def pretrain(
@@ -84,6 +84,7 @@ def _make(
     return problem(data[index], features=features, rewards=False)
 
 
+@one_thread()
 def pretrain_on(
     sources: Sequence[EnvSource],
     *,

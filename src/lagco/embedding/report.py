@@ -12,9 +12,9 @@ from lagco.arrays import Array
 from lagco.embedding.config import PretrainConfig
 from lagco.embedding.encoder import Encoder, ViewEncoder
 from lagco.embedding.layout import TableLayout
-from lagco.embedding.one_thread import one_thread
 from lagco.embedding.states import EnvSource, ViewState, collate, collect_snapshots, view_states
 from lagco.embedding.training import TrainingRun, calibrate, fit_scales, seeded_modules
+from lagco.one_thread import one_thread
 
 if TYPE_CHECKING:
     from lagco.embedding.network import GraphEncoder

@@ -9,6 +9,7 @@ from lagco.store.kind import SHA256, Described, Kind
 from lagco.store.schema import Mismatch, Place, Schema, check, spelled_path
 from lagco.store.tensors import Tensors
 from lagco.store.text import canonical_json, parse_json, readable_json, shown
+from lagco.store.toml import read_toml
 
 __all__ = [
     "SHA256",
@@ -21,6 +22,7 @@ __all__ = [
     "canonical_json",
     "check",
     "parse_json",
+    "read_toml",
     "readable_json",
     "sha256",
     "shown",

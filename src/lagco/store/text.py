@@ -44,7 +44,7 @@ def parse_json(text: str | bytes) -> Any:
             text,
             parse_constant=_refuse,
             parse_int=_whole,
-            parse_float=_real,
+            parse_float=finite_number,
             object_pairs_hook=_unique,
         )
         if "\\u" in text:
@@ -75,7 +75,12 @@ def _whole(digits: str) -> int:
     return int(digits)
 
 
-def _real(digits: str) -> float:
+def finite_number(digits: str) -> float:
+    """The number that a text spells.
+
+    Raises:
+        ValueError: it is not finite.
+    """
     value = float(digits)
     if not math.isfinite(value):
         raise ValueError(f"{shown(digits)} is too large for a number")

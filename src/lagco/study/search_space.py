@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from lagco.embedding.config import EncoderConfig, PretrainConfig
 from lagco.errors import UsageError, suggest
+from lagco.store import read_toml
 from lagco.study.paper import PAPER_JUDGES, paper_parameter, paper_tables
 from lagco.study.settings import config_class, known_methods
 
@@ -89,16 +89,14 @@ def read_space(source: str) -> SearchSpace:
     path = Path(source)
     if not path.suffix == ".toml":
         raise UsageError(f"{suggest('search space', source, known)}; your own is a .toml file")
-    try:
-        content = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read ({error})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not TOML ({error})") from error
+    content = read_toml(path)
     name, method = content.pop("name", path.stem), content.pop("method", "projection")
     domains: dict[str, Any] = {}
     for section, entries in content.items():
         if not isinstance(entries, dict):
             raise UsageError(f"{path}: {suggest('key', section, ['name', 'method', *SECTIONS])}")
         domains |= {f"{section}.{parameter}": domain for parameter, domain in entries.items()}
-    return SearchSpace(str(name), str(method), domains)
+    try:
+        return SearchSpace(str(name), str(method), domains)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error

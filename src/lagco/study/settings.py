@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, ClassVar, Self
+from types import UnionType
+from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 from lagco.agents.config import PRESETS as TRAINING_PRESETS
 from lagco.agents.config import STRATEGIES, TrainConfig
@@ -18,6 +19,7 @@ from lagco.policies import POLICIES
 from lagco.problems import problem_class
 from lagco.registration import ENTRIES
 from lagco.results.measures import MEASURES
+from lagco.store import shown
 
 #: seeds of the five runs of a strategy, as in the paper
 TRAINING_SEEDS = (42, 100, 123, 200, 300)
@@ -87,6 +89,10 @@ class Settings:
                 object.__setattr__(self, entry.name, tuple(value))
             if isinstance(value, tuple | list) and not value:
                 raise UsageError(f"{entry.name}=(): name at least one")
+            hint = get_type_hints(type(self))[entry.name]
+            if not _fits(getattr(self, entry.name), hint):
+                wanted = str(getattr(entry, "type", hint)).replace("Mapping", "table")
+                raise UsageError(f"{entry.name}={shown(value)}: give {wanted}")
         for problem in self.problems:
             problem_class(problem)
         _among("method", self.methods, self._methods())
@@ -121,6 +127,18 @@ class Settings:
         for name in names:
             if getattr(self, name) < 1:
                 raise UsageError(f"{name}={getattr(self, name)}: at least 1")
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of an annotated type: names, numbers, tuples and tables of them."""
+    kind, inner = get_origin(hint), get_args(hint)
+    if kind is UnionType:
+        return any(_fits(value, one) for one in inner)
+    if kind is tuple:
+        return isinstance(value, tuple) and all(_fits(one, inner[0]) for one in value)
+    if isinstance(value, bool):
+        return hint is bool
+    return isinstance(value, int | float if hint is float else kind or hint)
 
 
 def _among(what: str, values: Iterable[str], known: Iterable[str]) -> None:
