@@ -149,8 +149,8 @@ MISTAKES = {
             mistaken.NotANumber, seeds=[0], out=f / "a", method="p-discrete-m", **BRIEF
         ),
         f"train {IN}:NotANumber --data not-a-number --out a --method p-discrete-m {TRAIN}",
-        "'away' of the view 'sites'",
-        "NaN or infinite in row 1",
+        "sites.away",
+        "row 1 is not a finite number",
         "finite",
     ),
     "reward is None": both(
