@@ -149,8 +149,8 @@ MISTAKES = {
             mistaken.NotANumber, seeds=[0], out=f / "a", method="p-discrete-m", **BRIEF
         ),
         f"train {IN}:NotANumber --data not-a-number --out a --method p-discrete-m {TRAIN}",
-        "'away' of the view 'sites'",
-        "NaN or infinite in row 1",
+        "sites.away",
+        "row 1 is not a finite number",
         "finite",
     ),
     "reward is None": both(
@@ -170,10 +170,10 @@ MISTAKES = {
     ),
     "options that no file holds": both(
         lambda f: lagco.train(Facility, {"clients": object()}, f / "a"),
-        "generate examples.facility:Facility --options {clients} --out out",
-        "options",
-        "(object|{clients})",
-        "(use numbers|such as)",
+        "generate examples.facility:Facility --option clients --out out",
+        "option",
+        "(object|clients)",
+        "(use numbers|give a name and a value)",
     ),
     "sizes without an option": both(
         lambda f: lagco.generate(mistaken.NoSizes, 1, sizes=9, out=f / "x"),

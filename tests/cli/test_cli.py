@@ -72,6 +72,7 @@ def test_what_has_no_reference_is_shown_by_its_objective(tmp_path):
     )
     assert result.returncode == 0, result.stderr
     table = lagco("evaluate", "--policy", "greedy", "--data", tmp_path / "plain").stdout
+    assert "return: first" in table
     assert "objective: first" in table
     assert table.count("max-cut-42") == 2
 
@@ -129,21 +130,21 @@ def test_check_passes_and_fails(tmp_path):
     ("arguments", "message"),
     [
         (["generate", "tps", "--out", "x"], "unknown problem 'tps': did you mean 'tsp'"),
-        (["generate", "nowhere:Thing", "--out", "x"], "cannot import the module 'nowhere'"),
-        (["generate", "json:Thing", "--out", "x"], "the module 'json' has no 'Thing'"),
+        (["generate", "nowhere:Thing", "--out", "x"], "there is no module 'nowhere'"),
+        (["generate", "json:Thing", "--out", "x"], "unknown name in the module 'Thing'"),
+        (["generate", "json:JSONDecoder", "--out", "x"], "not a lagco.ContinuousEnv"),
         (["generate", "tsp", "--out", "x", "--option", "a"], "give a name and a value as a=…"),
         (
             ["generate", "tsp", "--out", "x", "--option", "a=1"],
             "the generator of tsp has no options",
         ),
-        (["generate", "json:JSONDecoder", "--out", "x"], "not a lagco.Problem"),
         (["info", "nowhere"], "nowhere: no such file or folder"),
         (["bench", "decode", "--structures", "pears"], "unknown structure 'pears'"),
         (["bench", "decode", "--validities", "some"], "unknown validity 'some'"),
         (["bench", "decode", "--actions", "abc"], "--actions abc: positive numbers"),
         (["bench", "latency", "--sizes", "10,-1"], "--sizes 10,-1: positive numbers"),
         (["evaluate", "nowhere", "--data", "x"], "nowhere: not a bundle"),
-        (["check", "tsp", "--episodes", "0"], "episodes=0, max_steps=200: at least 1"),
+        (["check", "tsp", "--episodes", "0"], "--episodes 0, --max-steps 200: at least 1"),
         (["evaluate", "--data", "nowhere"], "nowhere: no such folder"),
     ],
 )

@@ -133,7 +133,7 @@ def test_no_attributes_at_all_gives_a_column_of_ones():
         (["a", "z"], Attribute(type="categorical", categories=["a", "b"]), "'z' is none of"),
         (np.array([0, 5]), Attribute(type="categorical", categories=3), "5 is none of"),
         (np.zeros((2, 3)), Attribute(size=2), "3 numbers, the declaration says size=2"),
-        (np.array([0.0, np.nan]), Attribute(), "NaN or infinite in row 1"),
+        (np.array([0.0, np.nan]), Attribute(), "row 1 is not a finite number"),
         (np.array([0.0, np.inf]), Attribute(norm="l1"), "not a finite"),
         (["a", "b"], Attribute(), "declare an extractor"),
         ([3, 4], Attribute(extractor="bert"), "'bert' reads texts"),

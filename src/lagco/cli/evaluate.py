@@ -13,7 +13,7 @@ import typer
 from lagco.cli.output import AsJson, print_json, print_table
 from lagco.errors import UsageError
 from lagco.results.evaluation import Evaluation, by_training
-from lagco.results.measures import RETURN
+from lagco.results.measures import MEASURES, RETURN
 
 
 def evaluate(
@@ -77,7 +77,8 @@ def evaluate(
         maximise = problem_class(problem or evaluations[0].problem).maximise
         titles = (f"{evaluations[0].problem}, ", f", {data}")
         print_scores(titles, evaluations, episodes, agents=bool(agent))
-        if per_instance:
+        scored = any(e.values(measure) for e in evaluations for measure in MEASURES)
+        if per_instance or not scored:
             print_instances(titles, evaluations, episodes, maximise)
         print_refusals(evaluations)
 
@@ -127,7 +128,7 @@ def _print_scores(title: str, evaluations: list[Evaluation], episodes: int) -> N
         infeasible = f"{evaluation.infeasible}/{decided}" if evaluation.infeasible else ""
         rows.append([evaluation.policy, f"{decided}/{count}", infeasible])
         for key in shown:
-            entry = summary[key]
+            entry = summary.get(key)
             text = "-" if entry is None else _number(entry.iqm, key)
             if entry is not None and key in ("score/best", "solver_score/best", f"{RETURN}/best"):
                 low, high = (_number(value, key) for value in entry.iqm_interval)

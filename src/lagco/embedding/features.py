@@ -160,10 +160,9 @@ class _Column:
 
     def not_finite(self, row: int) -> SpecError:
         """What to say about a value that is none."""
-        view, _, name = self.reader.owner.partition(".")
         return SpecError(
-            f"attribute {name!r} of the view {view!r} is NaN or infinite in row {row}; keep every "
-            "value finite in every state"
+            f"{self.reader.owner}: row {row} is not a finite number, but NaN or infinite; keep "
+            "every value finite in every state"
         )
 
 

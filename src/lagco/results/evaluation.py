@@ -136,7 +136,7 @@ class Evaluation:
     def summary(self, seen: bool | None = None) -> dict[str, Summary | None]:
         """Every measure, as of the first episode and as the best over all: ``score/first``, …
 
-        Instances without a reference are measured by ``episode_return``, and by nothing else.
+        Instances without a reference are measured by ``episode_return``, which is there only then.
 
         Args:
             seen: only over instances that the agent was trained on (True), or not (False).
@@ -144,7 +144,7 @@ class Evaluation:
         chosen = self if seen is None else self.part(seen)
         return {
             f"{measure}/{selection}": summarise(chosen.values(measure, selection), normality=False)
-            for measure in (*MEASURES, RETURN)
+            for measure in (*MEASURES, *([RETURN] if chosen.values(RETURN) else []))
             for selection in ("first", "best")
         }
 
