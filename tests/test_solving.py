@@ -183,6 +183,21 @@ def test_a_portfolio_is_no_worse_than_its_members():
     assert answer.objective <= problem_class("tsp").evaluate_solution(instance, first)
 
 
+def test_a_default_agent_that_cannot_be_loaded_is_noted_and_one_that_was_asked_for_is_not(
+    monkeypatch,
+):
+    def broken(name):
+        raise LagcoError("the bundle is damaged")
+
+    monkeypatch.setattr("lagco.agents.shipped.default_agent", broken)
+    instance = problem_class("max-cut").generate(12)
+    answer = lagco.solve(instance, turns=12)
+    assert answer.valid
+    assert answer.as_dict()["notes"] == ["the bundle is damaged"]
+    with pytest.raises(LagcoError, match="the bundle is damaged"):
+        lagco.solve(instance, turns=12, agent="default")
+
+
 def test_the_wanted_gap_stops_the_search():
     instance = problem_class("tsp").generate(30)
     loose = lagco.solve(instance, by="solver", turns=50, until=100.0)

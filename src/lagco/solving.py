@@ -66,6 +66,7 @@ class Answer:
         curve: every improvement of the best value.
         shares: seconds (or turns) that each member used.
         interrupted: whether it was stopped before its time.
+        notes: why a member of the portfolio gave up.
         trace: how to reach the solution's state again, where steps led to it.
         cls: class of the problem.
     """
@@ -85,6 +86,7 @@ class Answer:
     curve: tuple[Improvement, ...] = ()
     shares: Mapping[str, float] = field(default_factory=dict)
     interrupted: bool = False
+    notes: tuple[str, ...] = ()
     trace: Trace | None = None
     cls: type[Problem] | None = field(default=None, repr=False, compare=False)
 
@@ -113,7 +115,7 @@ class Answer:
             "curve": [asdict(step) for step in self.curve],
             "shares": {name: round(used, 3) for name, used in self.shares.items()},
             "interrupted": self.interrupted,
-            "notes": list(self.instance.origin.get("notes", ())),
+            "notes": [*self.instance.origin.get("notes", ()), *self.notes],
             "solution": self.solution.tolist(),
         }
 
@@ -332,7 +334,17 @@ def _episodes(
         if others and limit.timed and limit.left() < _WORTH * loading:
             return None
     return Episodes(
-        cls, instance, record, limit, seed, load, start=start, search=search, alone=alone, name=name
+        cls,
+        instance,
+        record,
+        limit,
+        seed,
+        load,
+        start=start,
+        search=search,
+        alone=alone,
+        optional=not alone and agent is None,
+        name=name,
     )
 
 
@@ -359,6 +371,7 @@ def _answer(
         bound=bound,
         bound_gap=None if bound is None else gap(bound),
         curve=tuple(record.curve),
+        notes=() if record.failure is None else (str(record.failure),),
         trace=best.trace,
         cls=cls,
     )
