@@ -97,6 +97,13 @@ def test_one_solution_is_finished_however_short_the_time():
     assert sorted(answer.solution.tolist()) == list(range(60))
 
 
+def test_the_solver_answers_first_however_short_the_time():
+    answer = lagco.solve(problem_class("tsp").generate(30), seconds=1e-6)
+    assert answer.valid
+    assert list(answer.shares) == ["solver"]
+    assert answer.episodes == 0
+
+
 def test_more_turns_are_not_worse_and_turns_decide_alone():
     instance = problem_class("tsp").generate(40)
     few, many, again = (lagco.solve(instance, by="greedy", turns=n) for n in (50, 400, 400))
@@ -175,7 +182,7 @@ def test_a_portfolio_says_who_found_what_when_and_stops_at_the_bound(tmp_path):
 def test_a_portfolio_is_no_worse_than_its_members():
     instance = problem_class("tsp").generate(60)
     agent = default_agent("tsp")
-    answer = lagco.solve(instance, agent=agent, turns=400)
+    answer = lagco.solve(instance, agent=agent, turns=200)
     assert {name.split()[0] for name in answer.shares} >= {"solver", "agent", agent.name}
     alone = lagco.solve(instance, by="agent", agent=agent, turns=60)
     first = problem_class("tsp").improve(instance, None, 43, 0.0)

@@ -115,11 +115,6 @@ class Episodes:
         self._fresh.remove(found)
         return found
 
-    def finish(self) -> None:
-        """Without any solution at the end of the time, go on until the first one."""
-        while self._record.best is None and self.turn():
-            pass
-
     def _steps(self) -> Iterator[None]:
         try:
             player = self._load()

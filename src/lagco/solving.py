@@ -236,9 +236,7 @@ def solve(
         if episodes is None and by == "portfolio" and record.best is None:
             # the solver cannot do it, so the agent has to, however short the time
             episodes = Episodes(cls, instance, record, limit, seed, load, start=start, alone=True)
-            members.append(episodes)
-        if episodes is not None:
-            episodes.finish()
+            run([episodes], limit, record)
     except KeyboardInterrupt:
         if record.best is None:
             raise
@@ -250,7 +248,7 @@ def solve(
         answer,
         seconds=limit.elapsed(),
         episodes=0 if episodes is None else episodes.finished,
-        shares={member.name: member.used for member in members if member.used > 0},
+        shares=record.shares,
         interrupted=interrupted,
     )
 
