@@ -261,7 +261,8 @@ def test_a_part_of_the_best_tour_is_decided_again():
 
 
 @pytest.mark.parametrize("search", ["sample", "reconstruct", "auto"])
-def test_every_search_answers(search):
+def test_every_search_answers(search, monkeypatch):
+    monkeypatch.setattr(problem_class("tsp"), "bound", classmethod(lambda *_: None))
     instance = problem_class("tsp").generate(15)
     answer = lagco.solve(instance, by="greedy", search=search, turns=400)
     assert answer.valid
@@ -291,7 +292,7 @@ def test_a_folder_is_solved_into_a_table_and_gone_on_with(tmp_path):
 
 
 def test_fixed_edges_are_refused_by_name(tmp_path):
-    text = (DATA / "towns.tsp").read_text().replace("EOF", "FIXED_EDGES_SECTION\n1 2\n-1\nEOF")
+    text = (DATA / "towns.tsp").read_text() + "\nFIXED_EDGES_SECTION\n1 2\n-1\n"
     (tmp_path / "fixed.tsp").write_text(text)
     with pytest.raises(LagcoError, match="FIXED_EDGES_SECTION"):
         read(tmp_path / "fixed.tsp")
@@ -422,6 +423,7 @@ def test_the_picture_of_attacks_shows_the_hosts_they_own():
 
 
 def test_the_mode_is_played_from_every_start(monkeypatch):
+    monkeypatch.setattr(problem_class("tsp"), "bound", classmethod(lambda *_: None))
     finished = []
     step = SideBySide.step
 
