@@ -97,6 +97,13 @@ def test_one_solution_is_finished_however_short_the_time():
     assert sorted(answer.solution.tolist()) == list(range(60))
 
 
+def test_the_solver_answers_first_however_short_the_time():
+    answer = lagco.solve(problem_class("tsp").generate(30), seconds=1e-6)
+    assert answer.valid
+    assert list(answer.shares) == ["solver"]
+    assert answer.episodes == 0
+
+
 def test_more_turns_are_not_worse_and_turns_decide_alone():
     instance = problem_class("tsp").generate(40)
     few, many, again = (lagco.solve(instance, by="greedy", turns=n) for n in (50, 400, 400))
@@ -175,12 +182,27 @@ def test_a_portfolio_says_who_found_what_when_and_stops_at_the_bound(tmp_path):
 def test_a_portfolio_is_no_worse_than_its_members():
     instance = problem_class("tsp").generate(60)
     agent = default_agent("tsp")
-    answer = lagco.solve(instance, agent=agent, turns=400)
+    answer = lagco.solve(instance, agent=agent, turns=200)
     assert {name.split()[0] for name in answer.shares} >= {"solver", "agent", agent.name}
     alone = lagco.solve(instance, by="agent", agent=agent, turns=60)
     first = problem_class("tsp").improve(instance, None, 43, 0.0)
     assert answer.objective <= alone.objective
     assert answer.objective <= problem_class("tsp").evaluate_solution(instance, first)
+
+
+def test_a_default_agent_that_cannot_be_loaded_is_noted_and_one_that_was_asked_for_is_not(
+    monkeypatch,
+):
+    def broken(name):
+        raise LagcoError("the bundle is damaged")
+
+    monkeypatch.setattr("lagco.agents.shipped.default_agent", broken)
+    instance = problem_class("max-cut").generate(12)
+    answer = lagco.solve(instance, turns=12)
+    assert answer.valid
+    assert answer.as_dict()["notes"] == ["the bundle is damaged"]
+    with pytest.raises(LagcoError, match="the bundle is damaged"):
+        lagco.solve(instance, turns=12, agent="default")
 
 
 def test_the_wanted_gap_stops_the_search():
@@ -239,7 +261,8 @@ def test_a_part_of_the_best_tour_is_decided_again():
 
 
 @pytest.mark.parametrize("search", ["sample", "reconstruct", "auto"])
-def test_every_search_answers(search):
+def test_every_search_answers(search, monkeypatch):
+    monkeypatch.setattr(problem_class("tsp"), "bound", classmethod(lambda *_: None))
     instance = problem_class("tsp").generate(15)
     answer = lagco.solve(instance, by="greedy", search=search, turns=400)
     assert answer.valid
@@ -269,7 +292,7 @@ def test_a_folder_is_solved_into_a_table_and_gone_on_with(tmp_path):
 
 
 def test_fixed_edges_are_refused_by_name(tmp_path):
-    text = (DATA / "towns.tsp").read_text().replace("EOF", "FIXED_EDGES_SECTION\n1 2\n-1\nEOF")
+    text = (DATA / "towns.tsp").read_text() + "\nFIXED_EDGES_SECTION\n1 2\n-1\n"
     (tmp_path / "fixed.tsp").write_text(text)
     with pytest.raises(LagcoError, match="FIXED_EDGES_SECTION"):
         read(tmp_path / "fixed.tsp")
@@ -400,6 +423,7 @@ def test_the_picture_of_attacks_shows_the_hosts_they_own():
 
 
 def test_the_mode_is_played_from_every_start(monkeypatch):
+    monkeypatch.setattr(problem_class("tsp"), "bound", classmethod(lambda *_: None))
     finished = []
     step = SideBySide.step
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from lagco.core.problem import Problem
+from lagco.errors import LagcoError
 from lagco.instances import Instance
 from lagco.portfolio import FOLLOWING, Found, Limit, Record
 from lagco.results.measures import improvement
@@ -59,6 +60,8 @@ class Episodes:
         search: ``sample``, ``reconstruct`` or ``auto``.
         alone: whether nobody else looks for solutions: then the first one is finished however long
             that takes.
+        optional: whether others go on where the player cannot be loaded.
+        name: of the member, until the player is loaded.
 
     Attributes:
         finished: episodes that ended.
@@ -76,6 +79,7 @@ class Episodes:
         start: Any = "current",
         search: str = "auto",
         alone: bool = False,
+        optional: bool = False,
         name: str = "agent",
     ) -> None:
         self._cls = cls
@@ -87,6 +91,7 @@ class Episodes:
         self._begin_at = start
         self._search = search
         self._alone = alone
+        self._optional = optional
         self._turns: Iterator[None] | None = None
         self._best: Found | None = None
         self._fresh: deque[Found] = deque(maxlen=_KEPT)
@@ -110,13 +115,14 @@ class Episodes:
         self._fresh.remove(found)
         return found
 
-    def finish(self) -> None:
-        """Without any solution at the end of the time, go on until the first one."""
-        while self._record.best is None and self.turn():
-            pass
-
     def _steps(self) -> Iterator[None]:
-        player = self._load()
+        try:
+            player = self._load()
+        except LagcoError as error:
+            if not self._optional:
+                raise
+            self._record.failure = error
+            return
         self.name = player.name
         yield
         first = self._env(player)

@@ -121,6 +121,7 @@ class Record:
         bound: what no solution can beat; None where it is not known.
         failure: why a member gave up; None where none did.
         curve: every improvement, in order.
+        shares: what the turns of each member have cost.
     """
 
     def __init__(
@@ -140,6 +141,7 @@ class Record:
         self.bound: float | None = None
         self.failure: LagcoError | None = None
         self.curve: list[Improvement] = []
+        self.shares: dict[str, float] = {}
 
     def offer(self, found: Found) -> bool:
         """Take a solution if it is better than the best; whether it is."""
@@ -194,16 +196,23 @@ def run(members: Sequence[Member], limit: Limit, record: Record) -> None:
     """Let members take turns until the limit, or until nothing better can come.
 
     The first turn goes to the first of them, and whoever is behind with its part of the time comes
-    next.
+    next. Without a solution at the end of the time, the first one goes on until there is one.
     """
     able = list(members)
-    while able and not limit.over() and not record.done():
-        leader = record.best.by if record.best is not None else able[0].name
-        member = min(able, key=lambda m: m.used / (LEADING if m.name == leader else FOLLOWING))
+    while able and not record.done():
+        if not limit.over():
+            leader = record.best.by if record.best is not None else able[0].name
+            member = min(able, key=lambda m: m.used / (LEADING if m.name == leader else FOLLOWING))
+        elif record.best is None:
+            member = able[0]
+        else:
+            return
         began = limit.elapsed()
         goes_on = member.turn()
         limit.taken += 1
-        member.used += limit.cost(began)
+        cost = limit.cost(began)
+        member.used += cost
+        record.shares[member.name] = record.shares.get(member.name, 0.0) + cost
         if not goes_on:
             able.remove(member)
 
@@ -278,7 +287,7 @@ class LocalSearch:
         if start is not None:  # the first turn loads code, and starts cost time of their own
             self._rate = took / effort
         if self._idle:
-            self._effort = min(1.0, self._effort * 2.0)
+            self._effort = min(1.0 if self._limit.timed else FRESH_EFFORT, self._effort * 2.0)
         return True
 
     def _start(self) -> Found | None:

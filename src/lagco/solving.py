@@ -69,6 +69,7 @@ class Answer:
         curve: every improvement of the best value.
         shares: seconds (or turns) that each member used.
         interrupted: whether it was stopped before its time.
+        notes: why a member of the portfolio gave up.
         trace: how to reach the solution's state again, where steps led to it.
         cls: class of the problem.
     """
@@ -89,6 +90,7 @@ class Answer:
     curve: tuple[Improvement, ...] = ()
     shares: Mapping[str, float] = field(default_factory=dict)
     interrupted: bool = False
+    notes: tuple[str, ...] = ()
     trace: Trace | None = None
     cls: type[Problem] | None = field(default=None, repr=False, compare=False)
 
@@ -118,7 +120,7 @@ class Answer:
             "curve": [asdict(step) for step in self.curve],
             "shares": {name: round(used, 3) for name, used in self.shares.items()},
             "interrupted": self.interrupted,
-            "notes": list(self.instance.origin.get("notes", ())),
+            "notes": [*self.instance.origin.get("notes", ()), *self.notes],
             "solution": self.solution.tolist(),
         }
 
@@ -241,9 +243,7 @@ def solve(
         if episodes is None and by == "portfolio" and record.best is None:
             # the solver cannot do it, so the agent has to, however short the time
             episodes = Episodes(cls, instance, record, limit, seed, load, start=start, alone=True)
-            members.append(episodes)
-        if episodes is not None:
-            episodes.finish()
+            run([episodes], limit, record)
     except KeyboardInterrupt:
         if record.best is None:
             raise
@@ -256,7 +256,7 @@ def solve(
         answer,
         seconds=limit.elapsed(),
         episodes=0 if episodes is None else episodes.finished,
-        shares={member.name: member.used for member in members if member.used > 0},
+        shares=record.shares,
         interrupted=interrupted,
     )
 
@@ -342,7 +342,17 @@ def _episodes(
         if others and limit.timed and limit.left() < _WORTH * loading:
             return None
     return Episodes(
-        cls, instance, record, limit, seed, load, start=start, search=search, alone=alone, name=name
+        cls,
+        instance,
+        record,
+        limit,
+        seed,
+        load,
+        start=start,
+        search=search,
+        alone=alone,
+        optional=not alone and agent is None,
+        name=name,
     )
 
 
@@ -375,6 +385,7 @@ def _answer(
         bound=bound,
         bound_gap=None if bound is None else gap(bound),
         curve=tuple(record.curve),
+        notes=() if record.failure is None else (str(record.failure),),
         trace=best.trace,
         cls=cls,
     )
