@@ -17,6 +17,7 @@ from lagco.agents.action_tables import ActionTables
 from lagco.agents.network import SLOPE, Layers, pass_layers
 from lagco.arrays import Array
 from lagco.errors import LagcoError
+from lagco.one_thread import one_thread
 
 #: rows that pass through the network together
 _CHUNK = 32_768
@@ -40,6 +41,7 @@ class SplitQ:
         self._for_observation = weight[:, :observation_width]
         self._for_action = weight[:, observation_width:]
 
+    @one_thread()  # a sum over thousands of actions is split among threads
     def values(self, observations: Array, sets: Sequence[ActionTables]) -> list[Array]:
         """Values of the actions of several states: per state (k,)."""
         found = [_NO_VALUES] * len(sets)
@@ -49,6 +51,7 @@ class SplitQ:
                 found[b] = value
         return found
 
+    @one_thread()
     def maxima(self, observations: Array, sets: Sequence[ActionTables]) -> Array:
         """The largest value of each state, 0 where it has no action: (B,)."""
         found = np.zeros(len(sets), dtype=np.float32)
