@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -27,15 +26,4 @@ def whole_numbers(name: str, text: str) -> list[int]:
         found = []
     if not found:
         raise UsageError(f"{name}={text!r}: give whole numbers from 0, such as 0-99 or 1,5,7")
-    return found
-
-
-def json_mapping(name: str, text: str) -> dict[str, Any]:
-    """A JSON object."""
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise UsageError(f'{name}={text!r}: not JSON ({error}), such as {{"size": 50}}') from None
-    if not isinstance(found, dict):
-        raise UsageError(f'{name}={text!r}: give a JSON object, such as {{"size": 50}}')
     return found
