@@ -59,7 +59,7 @@ def test_a_package_goes_through_every_command(tmp_path):
             *("--out", "agent", "--steps", "128", *small),
         ],
         ["evaluate", "agent", "--data", "data", "--episodes", "2"],
-        ["solve", "town.conflicts", "--agent", "agent", "--seconds", "0.5", "--json"],
+        ["solve", "town.conflicts", "--agent", "agent", "--turns", "20", "--json"],
         study,
         ["report", "study", "--out", "page.html"],
     ]

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from lagco.agents.config import train_config
-from lagco.agents.registry import METHODS
 from lagco.store import canonical_json, sha256
 from lagco.study.ledger import FAILURE, NOTE, RECORD
+from lagco.study.settings import standard_methods
 
 MEASURES = ("score", "score_best", "solver_score", "solver_score_best", "gap")
 QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
@@ -35,7 +35,7 @@ class Extent:
     """How much to make up."""
 
     problems: tuple[str, ...] = ("tsp", "ospf")
-    methods: tuple[str, ...] = tuple(METHODS)
+    methods: tuple[str, ...] = standard_methods()
     strategies: tuple[str, ...] = ("small", "varied")
     seeds: tuple[int, ...] = SEEDS[:2]
     instances: int = 12

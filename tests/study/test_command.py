@@ -15,7 +15,7 @@ from lagco.study.settings import (
     GeneralizationSettings,
     ScalabilitySettings,
     TrainingTimeSettings,
-    known_methods,
+    standard_methods,
 )
 from lagco.study.splits import numbered
 from tests.study.small import command
@@ -73,7 +73,7 @@ def test_training_time_is_the_papers(tmp_path):
     assert settings.workers == 1
     tasks = plan_study(settings, lagco.study.Ledger(tmp_path)).tasks
     timed = [task for task in tasks if task.kind == "training"]
-    assert len(timed) == 5 * len(known_methods())
+    assert len(timed) == 5 * len(standard_methods())
     for task in timed:
         spec, config = task.spec, task.spec["config"]
         assert (spec["problem"], spec["strategy"], spec["instances"]) == ("traffic", "varied", 101)

@@ -11,7 +11,7 @@ from lagco.agents.registry import METHODS
 from lagco.results.measures import MEASURES
 from lagco.results.statistics import interquartile_mean
 from lagco.study import Ledger, generalization_table, improvement_table, scaling, training_times
-from lagco.study.settings import known_methods, selects
+from lagco.study.settings import known_methods, selects, standard_methods
 from lagco.study.task import Task
 
 RUNS = 2 * 7 * 2
@@ -22,7 +22,7 @@ def test_every_run_has_a_record(tiny):
     assert len(runs) == RUNS
     places = {(r.spec["problem"], r.spec["config"]["method"], r.spec["strategy"]) for r in runs}
     assert len(places) == RUNS
-    assert {method for _, method, _ in places} == set(METHODS)
+    assert {method for _, method, _ in places} == set(standard_methods())
     # of runs, looks, search, rates, and the second timed run: the first one's is that of a run
     assert len(tiny.records("encoder")) == 4 + 2 + 1 + 1 + 1
     assert not list(tiny.root.glob("failures/*/*.json"))
@@ -224,4 +224,8 @@ def test_tune(tiny):
 
 def test_methods_that_look_for_an_action_among_all():
     assert known_methods() == tuple(METHODS)
-    assert set(filter(selects, METHODS)) == {"iterative", "projection", "soft-projection"}
+    assert set(filter(selects, standard_methods())) == {
+        "iterative",
+        "projection",
+        "soft-projection",
+    }

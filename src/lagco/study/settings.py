@@ -45,6 +45,11 @@ def known_methods() -> tuple[str, ...]:
     return method_names()
 
 
+def standard_methods() -> tuple[str, ...]:
+    """The methods of a study unless others are chosen: those that learn by reinforcement."""
+    return tuple(name for name in method_names() if not method_of(name).taught)
+
+
 def sees_latent(method: str) -> bool:
     """Whether a method sees problems through an encoder."""
     return method_of(method).latent
@@ -79,7 +84,7 @@ class Settings:
     workers: ClassVar[int | None] = None
 
     problems: tuple[str, ...] = tuple(ENTRIES)
-    methods: tuple[str, ...] = field(default_factory=known_methods)
+    methods: tuple[str, ...] = field(default_factory=standard_methods)
     features: tuple[str, ...] = ("full",)
 
     def __post_init__(self) -> None:
@@ -225,7 +230,7 @@ class ScalabilitySettings(Settings):
     workers = 1
 
     methods: tuple[str, ...] = field(
-        default_factory=lambda: (*filter(selects, known_methods()), FAISS)
+        default_factory=lambda: (*filter(selects, standard_methods()), FAISS)
     )
     sizes: tuple[int, ...] | None = None
     factors: tuple[float, ...] = (0.2, 0.4, 0.7, 1.0, 2.0, 4.0, 7.0, 10.0)
@@ -234,7 +239,7 @@ class ScalabilitySettings(Settings):
     seed: int = 0
 
     def _methods(self) -> tuple[str, ...]:
-        return (*filter(selects, known_methods()), FAISS)
+        return (*filter(selects, standard_methods()), FAISS)
 
     def sizes_of(self, problem: str) -> list[int]:
         """Sizes to measure a problem at."""
