@@ -220,7 +220,7 @@ def test_embed_bench_and_solve(encoder):
     assert lagco.embed(Facility, seeds=range(2), encoder=encoder)["actions"] <= 48
     [record] = bench_latency(problem_class(Facility), [9], decisions=5)
     assert record["decision_us"] > 0
-    answer = lagco.solve(5, problem=Facility, policy="random", seconds=0.2)
+    answer = lagco.solve(5, problem=Facility, by="random", seconds=0.2)
     assert answer.valid and answer.gap is None and answer.score is None
     assert answer.solution.shape == (12, 2)
 

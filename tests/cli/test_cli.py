@@ -143,7 +143,7 @@ def test_check_passes_and_fails(tmp_path):
         (["bench", "decode", "--validities", "some"], "unknown validity 'some'"),
         (["bench", "decode", "--actions", "abc"], "--actions abc: positive numbers"),
         (["bench", "latency", "--sizes", "10,-1"], "--sizes 10,-1: positive numbers"),
-        (["evaluate", "nowhere", "--data", "x"], "nowhere: not a bundle"),
+        (["evaluate", "nowhere", "--data", "x"], "nowhere/agent.json: no such folder"),
         (["check", "tsp", "--episodes", "0"], "--episodes 0, --max-steps 200: at least 1"),
         (["evaluate", "--data", "nowhere"], "nowhere: no such folder"),
     ],

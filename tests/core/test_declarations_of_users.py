@@ -146,7 +146,7 @@ def test_a_policy_of_one_s_own_needs_no_name(tmp_path):
 
 def test_solve_shows_the_score_where_there_are_sweeps(tmp_path):
     data = lagco.generate(Depots, 1, sizes=9, sweeps=5, out=tmp_path, workers=1)
-    answer = lagco.solve(data[0], problem=Depots, policy="greedy", seconds=0.1)
+    answer = lagco.solve(data[0], problem=Depots, by="greedy", seconds=0.1)
     sweeps = data[0].references.sweeps
     expected = (sweeps.worst - answer.objective) / (sweeps.worst - sweeps.best)
     assert answer.as_dict()["score"] == pytest.approx(expected)

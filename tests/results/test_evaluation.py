@@ -72,11 +72,16 @@ def test_a_policy_that_finds_no_solution_is_counted(evaluations):
     assert evaluations[1].infeasible == 0
 
 
-def test_without_the_reference_a_refusal_counts_for_nothing():
+def test_without_a_reference_a_refusal_counts_in_the_return_alone():
     bare = generate_instance("tsp", size=9)
     evaluation = evaluate(Padded(), [bare])
     assert evaluation.refused == 1
-    assert not any(evaluation.summary().values())
+    summary = evaluation.summary()
+    returns = [summary.pop(f"episode_return/{which}") for which in ("first", "best")]
+    assert not any(summary.values())
+    for entry in returns:
+        assert (entry.count, entry.mean, entry.p16, entry.p84) == (1, *[-math.inf] * 3)
+        assert entry.mean_interval == entry.iqm_interval == (-math.inf, -math.inf)
 
 
 def test_seen_and_unseen_are_apart_and_over_the_same_instances(evaluations, instances):

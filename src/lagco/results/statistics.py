@@ -96,7 +96,8 @@ def _percentiles(found: Array, level: float) -> tuple[float, float]:
 def _quantiles(values: Array, low: float, high: float) -> tuple[float, float]:
     with np.errstate(invalid="ignore"):
         found = np.quantile(values, [low, high])
-    found[np.isnan(found)] = np.inf  # between two infinite values, or beside one
+    # between two infinite values, or beside one
+    found[np.isnan(found)] = -np.inf if np.isneginf(values).any() else np.inf
     return float(found[0]), float(found[1])
 
 

@@ -219,7 +219,7 @@ def test_spellings_of_the_header(tmp_path, kind):
         (cities(*TRIANGLE).replace("2 3.5", "1 3.5"), "the city 1 stands there twice"),
         (cities(*TRIANGLE).replace("4.4", "nan"), "line 8: a coordinate is 'nan', not a number"),
         (cities(*TRIANGLE).replace("4.4", "1e999"), r"line 8: a coordinate is '1e999', it must be"),
-        (cities("FIXED_EDGES_SECTION", *TRIANGLE), "line 5: unknown TSPLIB keyword 'FIXED_EDGES"),
+        (cities("FIXED_EDGES_SECTION", *TRIANGLE), "line 5: FIXED_EDGES_SECTION: edges that a tour must"),
         (cities(), "EUC_2D needs a NODE_COORD_SECTION"),
         (cities(*TRIANGLE, kind="EXPLICIT"), "there is no EDGE_WEIGHT_SECTION"),
         (cities(*TRIANGLE, *TRIANGLE), "line 9: NODE_COORD_SECTION stands in line 5 already"),
