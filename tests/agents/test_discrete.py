@@ -233,8 +233,10 @@ def test_flags_of_edges_show_where_edges_are():
     env.reset(seed=0)
     env.step(0)
     seen = PaddingObservation(env, Widths(8, {"graph": (8, 28)}))()
-    covered = env.graph_views()["graph"].edge_attributes["covered"]
-    pairs = seen[2 * 8 : 2 * 8 + 28]
+    view = env.graph_views()["graph"]
+    covered = view.edge_attributes["covered"]
+    nodes = len(view.nodes) * 8
+    pairs = seen[nodes : nodes + 28]
     assert (pairs != 0).sum() == len(covered)
     assert (pairs == 1).sum() == covered.sum()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +13,6 @@ import numpy as np
 
 from lagco.agents.method import Actor, Method
 from lagco.agents.network import perceptron
-from lagco.agents.ranker import Ranker
 from lagco.agents.scorer import score_with
 from lagco.agents.team import Team
 from lagco.arrays import Array
@@ -180,7 +180,8 @@ class Agent:
                     "decoder='ranked': this agent was trained without a ranker; train one with "
                     "--method taught-projection"
                 )
-            ranker = Ranker(self.weights)
+            # named in a text: only methods that train a ranker depend on its code
+            ranker = importlib.import_module("lagco.agents.ranker").Ranker(self.weights)
         if decoder == "scored":
             if "scorer.0.weight" not in self.weights:
                 raise UsageError(

@@ -292,7 +292,13 @@ class Ledger:
 
     def _read(self, path: Path) -> Record:
         file = RECORD.read_file(path)
-        return Record(**file.content, measured=file.measured)
+        record = Record(**file.content, measured=file.measured)
+        if path.parent.name != record.kind or not path.stem.endswith(f"-{record.key[:16]}"):
+            raise LagcoError(
+                f"{path}: this file holds the record of another task, {record.kind[:40]} "
+                f"{record.key[:16]}; take it away, and the task is done again"
+            )
+        return record
 
 
 def _read_failure(path: Path) -> dict[str, Any] | None:

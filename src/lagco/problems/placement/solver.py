@@ -20,7 +20,7 @@ from lagco.problems.placement.first_fit import first_fit
 from lagco.problems.placement.latency import MATRIX_LIMIT, Latencies
 from lagco.problems.placement.state import empty_state, fits, move_vm, terms_after, terms_of
 from lagco.problems.placement.sweeps import finish, mean_of, sweep_allocations
-from lagco.problems.placement.terms import TERMS, bounds_of, mean_of_terms
+from lagco.problems.placement.terms import bounds_of, mean_of_terms
 from lagco.problems.random_stream import next_below, next_float, random_stream
 
 MOVES = 3_000_000
@@ -33,16 +33,14 @@ SWEEPS = 5_000
 def solve_allocation(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:
     """The best allocation found (best-known); `effort` multiplies the moves.
 
-    J needs the bounds of the sweeps. Where the instance has none, they are made here, as
-    generation would make them from the same seed with the paper's number of sweeps.
+    J has the bounds that evaluating a solution takes: the sweeps' where the instance has them.
+    Where it has none, annealing starts from the best of sweeps that are made here.
     """
     cloud, links = cloud_of(instance), links_of(instance)
     sweeps = instance.references.sweeps
     if sweeps is None or cloud.num_pms > MATRIX_LIMIT:  # which the sweeps refuse
         sweeps = sweep_allocations(instance, SWEEPS, seed)
-        bounds: Array = np.array([sweeps.bounds[name] for name in TERMS])
-    else:
-        bounds = bounds_of(instance, cloud, Latencies(links))
+    bounds = bounds_of(instance, cloud, Latencies(links))
     latencies = Latencies(links).matrix
     state = empty_state(cloud)
     best = np.array(sweeps.best_solution, dtype=np.int64)
