@@ -45,7 +45,9 @@ def start(folder, workers=1, **changes):
 
 
 def finish(process):
-    _, errors = process.communicate(timeout=300)
+    _, errors = process.communicate(
+        timeout=3000
+    )  # workers of Ray are niced: a busy machine is no failure
     assert process.returncode == 0, errors.decode()
 
 
