@@ -231,11 +231,7 @@ def training_times(ledger: Ledger, kind: str = "training") -> list[dict[str, Any
     """
     encoders = {r.key: float(r.measured["seconds"]) for r in ledger.records("encoder")}
     rows = []
-    groups: dict[tuple[Any, ...], list[Record]] = {}
     for place, group in _grouped(ledger.records(kind)).items():
-        for record in group:  # runs on fewer instances are others
-            groups.setdefault((*place, len(record.spec["train"])), []).append(record)
-    for place, group in groups.items():
         records = sorted(group, key=lambda record: int(record.spec["fold"]))
         config = records[0].spec["config"]
         keys = [record.spec["encoder"] for record in records]
