@@ -334,12 +334,12 @@ def _episodes(
     """The member that plays episodes; None where there is none, or not the time for one."""
     if by == "solver":
         return None
-    alone = by != "portfolio"
+    # without a search of the problem's own nobody else brings a solution
+    alone = by != "portfolio" or not (cls.defines("improve") or cls.defines("solve"))
     name = by if by in POLICIES else "agent"
     if not alone and agent is None:
         loading = _LOADING if "torch" in sys.modules else _LOADING_ALL
-        others = cls.defines("improve") or cls.defines("solve")
-        if others and limit.timed and limit.left() < _WORTH * loading:
+        if limit.timed and limit.left() < _WORTH * loading:
             return None
     return Episodes(
         cls,
