@@ -296,3 +296,14 @@ def test_an_adapted_class_says_what_it_is():
     assert problem_class(Facility).maximise
     assert not hasattr(problem_class(Facility), "preview")
     assert hasattr(problem_class(IndependentSet), "preview")
+
+
+class Previewed(Facility):
+    def preview(self, actions):
+        return -np.arange(len(actions), dtype=float)
+
+
+def test_an_answer_is_finished_however_little_time_there_is():
+    answer = lagco.solve({"clients": 40}, problem=Previewed, seconds=1e-6)
+    assert answer.valid
+    assert answer.episodes >= 1
