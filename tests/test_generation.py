@@ -39,6 +39,14 @@ def test_one_or_two_workers_write_the_same_bytes(tmp_path, problem):
     assert contents(tmp_path / "1") == contents(tmp_path / "2")
 
 
+def test_a_folder_is_taken_from_where_the_caller_is_now(tmp_path, monkeypatch):
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        data = lagco.generate("tsp", 2, sizes=8, sweeps=2, out="data", workers=2, progress=False)
+        assert len(list(data)) == 2
+
+
 def test_an_instance_does_not_depend_on_how_many_there_are(tmp_path):
     few = lagco.generate(
         "tsp", 2, out=tmp_path / "few", references="none", workers=1, progress=False

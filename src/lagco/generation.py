@@ -109,8 +109,9 @@ def generate(
     if environment:
         jobs = 1  # a seed is made faster than a process
     made: dict[int, tuple[Entry, dict[str, float]]] = {}
+    place = folder.absolute()  # workers outlive this call and know another current folder
     results = Parallel(n_jobs=jobs, return_as="generator_unordered")(
-        delayed(_make)(cls, index, folder, recipe) for index in range(n)
+        delayed(_make)(cls, index, place, recipe) for index in range(n)
     )
     with _progress_bar(progress) as bar:
         task = bar.add_task(f"{cls.name} instances", total=n)
