@@ -32,7 +32,7 @@ from lagco.core.problem import Problem
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentSpace
-from lagco.search import Metric, Neighbours
+from lagco.search import Metric, Neighbours, NoValidAction
 from lagco.store import Tensors
 
 if TYPE_CHECKING:
@@ -165,6 +165,24 @@ class SoftProjectionActor(ProjectionActor):
         best = np.argsort(-perturbed, kind="stable")[:k]
         drawn = Neighbours(rows[best], perturbed[best])
         return decoder.pick(self.view, drawn, rng, self._observation)
+
+    def likelihoods(self, proto: Array) -> tuple[Array, Array]:
+        """Raw actions (k, …) that it draws among, and the logarithms of their probabilities (k,).
+
+        Both are empty where no action is valid.
+        """
+        decoder, view = self._decoder, self.view
+        try:
+            if decoder.draws:
+                found = view.nearest(proto, decoder.k, decoder.metric)
+                rows, logits = found.indices, decoder.logits(view, found, self._observation)
+            else:
+                rows, candidates = nearest_actions(view, proto, CANDIDATES)
+                logits = candidates.products(proto) / self._temperature
+        except NoValidAction:
+            return np.zeros(0, np.int64), np.zeros(0)
+        shifted = logits.astype(np.float64) - logits.max()
+        return view.raw(rows), shifted - np.log(np.exp(shifted).sum())
 
 
 METHOD = SoftProjectionMethod()

@@ -1,22 +1,23 @@
-"""Test-time search of a policy: episodes side by side, from starts or from parts of the best."""
+"""Test-time search of a policy: episodes side by side, from starts or parts of the best; beams."""
 
 from __future__ import annotations
 
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
 from lagco.core.problem import Problem
-from lagco.errors import LagcoError
-from lagco.instances import Instance
-from lagco.portfolio import FOLLOWING, Found, Limit, Record
+from lagco.errors import LagcoError, UsageError
 from lagco.results.measures import improvement
 from lagco.rollout import Episode, Planned, SideBySide
+from lagco.solving.beam import Beam
+from lagco.solving.players import Player
+from lagco.solving.portfolio import FOLLOWING, Found, Task
 
-SEARCHES = ("auto", "sample", "reconstruct")
+SEARCHES = ("auto", "sample", "beam", "reconstruct")
 #: episodes that run side by side at most
 TEAM = 16
 #: so many rounds of them should fit into the time, since the last one is cut off
@@ -29,35 +30,20 @@ _KEPT = 8
 _TRIAL = 3
 
 
-class Player(NamedTuple):
-    """What plays the episodes.
-
-    Attributes:
-        name: who that is.
-        make_team: a team in so many environments.
-        features: of the environments.
-    """
-
-    name: str
-    make_team: Callable[[list[Problem]], Any]
-    features: str = "full"
-
-
 class Episodes:
     """Episodes of an agent or a policy, as a member of a portfolio.
 
-    First one episode per start in which the policy takes its mode. Then it samples (``sample``), or
-    decides again on a part of its best solution (``reconstruct``), or both by turns (``auto``).
+    First one episode in which the policy takes its mode. Then ``sample``: the mode from every
+    start, and samples without end. ``beam``: a beam of the likeliest episodes from every start,
+    then beams that are samples. ``reconstruct``: the mode from a few starts, then a part of the
+    best solution is decided again and again. ``auto``: a few modes, one beam where the policy knows
+    likelihoods, then parts of the best and now and then a sample.
 
     Args:
-        cls: class of the problem.
-        instance: what is solved.
-        record: where solutions are offered.
-        limit: how many episodes run side by side depends on what is left.
-        seed: of starts and samples.
+        task: what is solved.
         load: gives the player, when the first turn comes.
         start: of the episodes.
-        search: ``sample``, ``reconstruct`` or ``auto``.
+        search: ``sample``, ``beam``, ``reconstruct`` or ``auto``.
         alone: whether nobody else looks for solutions: then the first one is finished however long
             that takes.
         optional: whether others go on where the player cannot be loaded.
@@ -69,11 +55,7 @@ class Episodes:
 
     def __init__(
         self,
-        cls: type[Problem],
-        instance: Instance,
-        record: Record,
-        limit: Limit,
-        seed: int,
+        task: Task,
         load: Callable[[], Player],
         *,
         start: Any = "current",
@@ -82,11 +64,7 @@ class Episodes:
         optional: bool = False,
         name: str = "agent",
     ) -> None:
-        self._cls = cls
-        self._instance = instance
-        self._record = record
-        self._limit = limit
-        self._seed = seed
+        self._task = task
         self._load = load
         self._begin_at = start
         self._search = search
@@ -95,7 +73,7 @@ class Episodes:
         self._turns: Iterator[None] | None = None
         self._best: Found | None = None
         self._fresh: deque[Found] = deque(maxlen=_KEPT)
-        self._rng = np.random.default_rng([seed, 5])
+        self._rng = np.random.default_rng([task.seed, 5])
         self.name = name
         self.finished = 0
         self.used = 0.0
@@ -110,7 +88,7 @@ class Episodes:
         """The best of the solutions that were not taken yet."""
         if not self._fresh:
             return None
-        sign = 1.0 if self._cls.maximise else -1.0
+        sign = 1.0 if self._task.cls.maximise else -1.0
         found = max(self._fresh, key=lambda f: sign * f.objective)
         self._fresh.remove(found)
         return found
@@ -121,48 +99,86 @@ class Episodes:
         except LagcoError as error:
             if not self._optional:
                 raise
-            self._record.failure = error
+            self._task.record.failure = error
             return
         self.name = player.name
         yield
         first = self._env(player)
         improves = first.is_feasible()  # else it is built up: only complete states count
         first.rewards = improves
-        plan = self._plan(first)
+        starts = self._starts(first)
         envs = [first]
-        episodes = SideBySide(envs, player.make_team(envs), plan)
+        team = player.make_team(envs)
+        rates = getattr(team, "rates", False)
+        if self._search == "beam" and not rates:
+            raise UsageError(
+                f"search='beam': {player.name} does not say how likely actions are; use another "
+                "search, or an agent of the method soft-projection or taught-projection"
+            )
         yield
-        began = self._limit.elapsed()
+        limit = self._task.limit
+        began = limit.elapsed()
+        mode = SideBySide(envs, team, [Planned(self._task.seed, starts[0], explore=False)])
         steps = 0
-        while episodes.begin():
-            ended = self._step(episodes)
+        while mode.begin():
+            self._step(mode)
             steps += 1
             if steps == _TRIAL and not (improves or self._alone or self._fits(first, began)):
                 return
             yield
-            if ended:
-                break
-        side_by_side = self._side_by_side(self._limit.elapsed() - began)
+        side_by_side = self._side_by_side(limit.elapsed() - began)
         if side_by_side > 1:
             envs += [self._env(player, improves) for _ in range(side_by_side - 1)]
-            episodes = SideBySide(envs, player.make_team(envs), plan)
-        while episodes.begin():
-            self._step(episodes)
-            yield
+            team = player.make_team(envs)
+        for searched in self._searches(envs, team, starts, rates):
+            while searched.begin():
+                self._step(searched)
+                yield
+
+    def _searches(
+        self, envs: list[Problem], team: Any, starts: list[Any], rates: bool
+    ) -> Iterator[SideBySide | Beam]:
+        """What is searched after the first mode, in order; the last one is without end."""
+        seed, count = self._task.seed, len(starts)
+        if self._search == "beam":
+            for number in itertools.count():
+                planned = Planned(seed + number, starts[number % count], explore=number >= count)
+                yield Beam(envs, team, planned, self._rng)
+        modes = count if self._search == "sample" else min(count, TEAM)
+        yield SideBySide(
+            envs, team, [Planned(seed + i, starts[i], explore=False) for i in range(1, modes)]
+        )
+        if self._search == "auto" and rates and len(envs) > 1:
+            yield Beam(envs, team, Planned(seed, starts[0], explore=False), self._rng)
+        yield SideBySide(envs, team, self._samples(envs[0], starts))
+
+    def _samples(self, env: Problem, starts: list[Any]) -> Iterator[Planned]:
+        """Samples and parts of the best without end."""
+        for number in itertools.count(len(starts)):
+            start = starts[number % len(starts)]
+            if self._search == "reconstruct" or (self._search == "auto" and number % 4):
+                part = self._part(env)
+                start = start if part is None else part
+            yield Planned(self._task.seed + number, start)
+
+    def _starts(self, env: Problem) -> list[Any]:
+        """Starts in a random order."""
+        starts = env.starts()
+        order = np.random.default_rng([self._task.seed, 3]).permutation(len(starts))
+        return [starts[i] for i in order] or [self._begin_at]
 
     def _env(self, player: Player, rewards: bool = True) -> Problem:
-        env = self._cls(
-            self._instance, features=player.features, start=self._begin_at, rewards=rewards
+        env = self._task.cls(
+            self._task.instance, features=player.features, start=self._begin_at, rewards=rewards
         )
-        env.reset(seed=self._seed)
+        env.reset(seed=self._task.seed)
         return env
 
-    def _step(self, episodes: SideBySide) -> list[Episode]:
+    def _step(self, episodes: SideBySide | Beam) -> None:
         ended = episodes.step()
         self.finished += len(ended)
         for episode in [*ended, *episodes.running.values()]:
             self._note(episode, episode in ended)
-        return ended
 
     def _note(self, episode: Episode, ended: bool) -> None:
         env = cast("Problem", episode.env)
@@ -179,38 +195,25 @@ class Episodes:
             self._fresh.append(found)
         if better:
             self._best = found
-            self._record.offer(found)
-
-    def _plan(self, env: Problem) -> Iterator[Planned]:
-        """One mode per start, then samples and parts of the best without end."""
-        starts = env.starts()
-        order = np.random.default_rng([self._seed, 3]).permutation(len(starts))
-        choices = [starts[i] for i in order] or [self._begin_at]
-        modes = len(choices)
-        if self._search != "sample":  # a few modes show what there is to reconstruct
-            modes = min(modes, TEAM)
-        for number in itertools.count():
-            start, explore = choices[number % len(choices)], number >= modes
-            if explore and (self._search == "reconstruct" or number % 4):
-                part = self._part(env)
-                start = start if part is None else part
-            yield Planned(self._seed + number, start, explore=explore)
+            self._task.record.offer(found)
 
     def _part(self, env: Problem) -> Any:
         """A start from which a part of the best solution is decided again."""
-        if self._search == "sample" or self._best is None:
+        if self._best is None:
             return None
         share = self._rng.uniform(_LEAST_SHARE, _MOST_SHARE)
         return env.reopened(self._best.solution, share, self._rng)
 
     def _fits(self, env: Problem, began: float) -> bool:
         """Whether an episode can end within this member's part of the time."""
-        if not self._limit.timed:
+        limit = self._task.limit
+        if not limit.timed:
             return True
-        took = (self._limit.elapsed() - began) / _TRIAL * env.episode_length
-        return took < FOLLOWING * self._limit.left()
+        took = (limit.elapsed() - began) / _TRIAL * env.episode_length
+        return took < FOLLOWING * limit.left()
 
     def _side_by_side(self, took: float) -> int:
-        if not self._limit.timed:
+        limit = self._task.limit
+        if not limit.timed:
             return TEAM // 4
-        return int(min(TEAM, self._limit.left() / max(took, 1e-9) / _ROUNDS))
+        return int(min(TEAM, limit.left() / max(took, 1e-9) / _ROUNDS))
