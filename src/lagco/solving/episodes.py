@@ -22,8 +22,14 @@ SEARCHES = ("auto", "sample", "beam", "reconstruct")
 TEAM = 16
 #: so many rounds of them should fit into the time, since the last one is cut off
 _ROUNDS = 5
-#: share of the decisions that are made again
-_LEAST_SHARE, _MOST_SHARE = 0.05, 0.5
+#: from and to which share of the decisions is made again; None for an episode from a start
+_WAYS: dict[str, tuple[float, float] | None] = {
+    "sample": None,
+    "small": (0.02, 0.15),
+    "large": (0.15, 0.5),
+}
+#: part of the episodes that every way of beginning one has, whatever came of it so far
+_LEAST = 0.1
 #: solutions that are kept for others to go on from
 _KEPT = 8
 #: steps after which it is known whether an episode fits into the time
@@ -36,8 +42,8 @@ class Episodes:
     First one episode in which the policy takes its mode. Then ``sample``: the mode from every
     start, and samples without end. ``beam``: a beam of the likeliest episodes from every start,
     then beams that are samples. ``reconstruct``: the mode from a few starts, then a part of the
-    best solution is decided again and again. ``auto``: a few modes, one beam where the policy knows
-    likelihoods, then parts of the best and now and then a sample.
+    best solution is decided again and again. ``auto``: the mode from a few starts, then whatever of
+    samples and of small and large parts of the best has led to better solutions per decision.
 
     Args:
         task: what is solved.
@@ -74,6 +80,7 @@ class Episodes:
         self._best: Found | None = None
         self._fresh: deque[Found] = deque(maxlen=_KEPT)
         self._rng = np.random.default_rng([task.seed, 5])
+        self._ways = _Ways(task.cls.maximise)
         self.name = name
         self.finished = 0
         self.used = 0.0
@@ -130,13 +137,13 @@ class Episodes:
         if side_by_side > 1:
             envs += [self._env(player, improves) for _ in range(side_by_side - 1)]
             team = player.make_team(envs)
-        for searched in self._searches(envs, team, starts, rates):
+        for searched in self._searches(envs, team, starts):
             while searched.begin():
                 self._step(searched)
                 yield
 
     def _searches(
-        self, envs: list[Problem], team: Any, starts: list[Any], rates: bool
+        self, envs: list[Problem], team: Any, starts: list[Any]
     ) -> Iterator[SideBySide | Beam]:
         """What is searched after the first mode, in order; the last one is without end."""
         seed, count = self._task.seed, len(starts)
@@ -148,18 +155,23 @@ class Episodes:
         yield SideBySide(
             envs, team, [Planned(seed + i, starts[i], explore=False) for i in range(1, modes)]
         )
-        if self._search == "auto" and rates and len(envs) > 1:
-            yield Beam(envs, team, Planned(seed, starts[0], explore=False), self._rng)
         yield SideBySide(envs, team, self._samples(envs[0], starts))
 
     def _samples(self, env: Problem, starts: list[Any]) -> Iterator[Planned]:
         """Samples and parts of the best without end."""
+        ways = {
+            "sample": ["sample"],
+            "reconstruct": [way for way, shares in _WAYS.items() if shares is not None],
+        }.get(self._search, list(_WAYS))
         for number in itertools.count(len(starts)):
-            start = starts[number % len(starts)]
-            if self._search == "reconstruct" or (self._search == "auto" and number % 4):
-                part = self._part(env)
+            seed, start = self._task.seed + number, starts[number % len(starts)]
+            way = self._ways.choose(ways, self._rng)
+            shares = _WAYS[way]
+            if shares is not None and self._best is not None:
+                part = env.reopened(self._best.solution, self._rng.uniform(*shares), self._rng)
                 start = start if part is None else part
-            yield Planned(self._task.seed + number, start)
+            self._ways.begin(seed, way, self._best)
+            yield Planned(seed, start)
 
     def _starts(self, env: Problem) -> list[Any]:
         """Starts in a random order."""
@@ -193,16 +205,10 @@ class Episodes:
         found = Found(value, solution, self.name, episode.trace(best=True))
         if ended:
             self._fresh.append(found)
+            self._ways.end(episode, value)
         if better:
             self._best = found
             self._task.record.offer(found)
-
-    def _part(self, env: Problem) -> Any:
-        """A start from which a part of the best solution is decided again."""
-        if self._best is None:
-            return None
-        share = self._rng.uniform(_LEAST_SHARE, _MOST_SHARE)
-        return env.reopened(self._best.solution, share, self._rng)
 
     def _fits(self, env: Problem, began: float) -> bool:
         """Whether an episode can end within this member's part of the time."""
@@ -217,3 +223,33 @@ class Episodes:
         if not limit.timed:
             return TEAM // 4
         return int(min(TEAM, limit.left() / max(took, 1e-9) / _ROUNDS))
+
+
+class _Ways:
+    """How often each way of beginning an episode has led to a better solution, and at what cost."""
+
+    def __init__(self, maximise: bool) -> None:
+        self._maximise = maximise
+        self._begun: dict[int, tuple[str, Found | None]] = {}
+        self._won = dict.fromkeys(_WAYS, 0)
+        self._decided = dict.fromkeys(_WAYS, 0)
+
+    def choose(self, ways: list[str], rng: np.random.Generator) -> str:
+        """One of the ways, drawn in proportion to its successes per decision."""
+        usual = max(1, max(self._decided.values()))
+        rates = np.array([(self._won[way] + 1) / (self._decided[way] + usual) for way in ways])
+        parts = _LEAST + (1.0 - _LEAST * len(ways)) * rates / rates.sum()
+        return ways[int(rng.choice(len(ways), p=parts / parts.sum()))]
+
+    def begin(self, seed: int, way: str, best: Found | None) -> None:
+        """Note an episode that begins, and the best solution at that time."""
+        self._begun[seed] = way, best
+
+    def end(self, episode: Episode, value: float) -> None:
+        """Note what came of an episode."""
+        if episode.seed not in self._begun:
+            return
+        way, best = self._begun.pop(episode.seed)
+        self._decided[way] += len(episode.actions)
+        if best is None or improvement(value, best.objective, maximise=self._maximise) > 0:
+            self._won[way] += 1
