@@ -132,8 +132,8 @@ def main() -> None:
     parser.add_argument("--long", type=float, default=60.0, help="0 for no long runs.")
     parser.add_argument("--only", help="Subfolders, with commas.")
     entries = measured(parser.parse_args())
-    print("| file | problem | size | best | agent | solver | portfolio | found by | bound | clock |")
-    print(f"|{' --- |' * 10}")
+    columns = ("file", "problem", "size", "best", *BY, "found by", "bound", "clock")
+    print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}")
     print("\n".join(row(entry) for entry in entries))
     changes = [
         improvement(e["portfolio"]["objective"], e["solver"]["objective"], maximise=e["maximise"])
