@@ -1,9 +1,14 @@
 """What commands import: nothing slow before it is needed."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from lagco import compiled_code
 
 DATA = Path(__file__).parent / "data"
 
@@ -43,3 +48,36 @@ assert answer.valid
 def test_environments_are_registered_whoever_is_imported_first():
     for first, second in (("gymnasium", "lagco"), ("lagco", "gymnasium")):
         loaded(f"import {first}, {second}\nassert 'lagco/TSP-v0' in gymnasium.registry")
+
+
+@pytest.fixture
+def read_only(monkeypatch):
+    """A package folder that cannot be written to, and no folder that the user has chosen."""
+    package, access = Path(compiled_code.__file__).parent, os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: Path(path) != package and access(path, mode)
+    )
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.setenv(compiled_code.VARIABLE, "")
+    monkeypatch.delenv(compiled_code.VARIABLE)
+
+
+def test_compiled_code_goes_to_the_users_cache_folder(read_only, monkeypatch, tmp_path):
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / "cache" / name)
+    compiled_code.choose_folder()
+    assert os.environ[compiled_code.VARIABLE] == str(tmp_path / "cache" / "lagco")
+
+
+def test_without_a_cache_folder_compiled_code_is_kept_for_the_process(
+    read_only, monkeypatch, tmp_path
+):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr("platformdirs.user_cache_path", lambda name: tmp_path / "file" / name)
+    compiled_code.choose_folder()
+    assert Path(os.environ[compiled_code.VARIABLE]).is_dir()
+
+
+def test_a_folder_that_the_user_has_chosen_stays(read_only, monkeypatch, tmp_path):
+    monkeypatch.setenv(compiled_code.VARIABLE, str(tmp_path))
+    compiled_code.choose_folder()
+    assert os.environ[compiled_code.VARIABLE] == str(tmp_path)

@@ -157,6 +157,8 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-from lagco.registration import register_environments  # noqa: E402 - after BEGAN
+from lagco.compiled_code import choose_folder  # noqa: E402 - after BEGAN
+from lagco.registration import register_environments  # noqa: E402
 
+choose_folder()  # before anything is compiled
 register_environments()  # cheap: a problem's class is imported when one is made
