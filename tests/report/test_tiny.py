@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 import lagco.report
 from tests.report.browsing import check_sections, opened
 from tests.study.conftest import tiny  # noqa: F401 (a fixture)
 
 
-@pytest.mark.slow
 def test_the_report_of_a_real_study_opens(tiny, browser, tmp_path):  # noqa: F811
     """Every section has something: all kinds of records, agents and data are there."""
     report = lagco.report.build(tiny.root, tmp_path / "report.html")
