@@ -22,7 +22,7 @@ from pathlib import Path
 
 from tests.study.small import SCRIPT, SMALLEST
 
-_BRIEF = "rollout=256", "envs=4", "epochs=2"
+_BRIEF = "steps=3072", "rollout=256", "envs=4", "epochs=2"
 #: kills between two comparisons
 _CYCLE = 4
 
@@ -89,14 +89,9 @@ def _train(method, *more):
     )  # fmt: skip
 
 
-def _ppo(method, steps=6144):
-    return _train(method, "--steps", str(steps), *(o for s in _BRIEF for o in ("--set", s)))
-
-
-def _taught(teacher):
-    return _train(
-        "taught-projection", "--teacher", teacher, "--steps", "200", "--set", "rounds=2"
-    )  # fmt: skip
+def _brief(method, *more):
+    """A run of some ten rounds."""
+    return _train(method, *more, *(part for name in _BRIEF for part in ("--set", name)))
 
 
 def _study(**more):
@@ -117,16 +112,16 @@ COMMANDS = {
         "pretrain", "tsp", "--data", "{in}/data", "--steps", "120", "--out", "{out}",
         result=_encoder,
     ),
-    "train projection": _ppo("projection"),
-    "train soft-projection": _ppo("soft-projection"),
-    "train g-discrete": _ppo("g-discrete"),
-    "train g-discrete-m": _ppo("g-discrete-m"),
-    "train p-discrete": _ppo("p-discrete"),
-    "train p-discrete-m": _ppo("p-discrete-m"),
+    "train projection": _brief("projection"),
+    "train soft-projection": _brief("soft-projection"),
+    "train g-discrete": _brief("g-discrete"),
+    "train g-discrete-m": _brief("g-discrete-m"),
+    "train p-discrete": _brief("p-discrete"),
+    "train p-discrete-m": _brief("p-discrete-m"),
     "train iterative": _train("iterative", "--steps", "3000"),
-    "train from the solver": _taught("solver"),
-    "train from search": _taught("search"),
-    "train from greedy": _taught("greedy"),
+    "train from the solver": _brief("taught-projection", "--teacher", "solver"),
+    "train from search": _brief("taught-projection", "--teacher", "search"),
+    "train from greedy": _brief("taught-projection", "--teacher", "greedy"),
     "study": _study(workers=1),
     "study, two workers": _study(workers=2),
     "study, Ray": _study(workers=2, engine="ray"),
