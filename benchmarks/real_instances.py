@@ -132,7 +132,8 @@ def main() -> None:
     parser.add_argument("--long", type=float, default=60.0, help="0 for no long runs.")
     parser.add_argument("--only", help="Subfolders, with commas.")
     entries = measured(parser.parse_args())
-    print("| file | problem | size | best | agent | solver | portfolio | found by | bound | clock |")
+    columns = ("file", "problem", "size", "best", "agent", "solver", "portfolio", "found by")
+    print(f"| {' | '.join((*columns, 'bound', 'clock'))} |")
     print(f"|{' --- |' * 10}")
     print("\n".join(row(entry) for entry in entries))
     changes = [
