@@ -99,7 +99,7 @@ def main() -> None:
                         continue
                     if not loaded:
                         for by in ("agent", "portfolio"):
-                            lagco.solve(instance, by=by, agent=agent, turns=60)
+                            lagco.solve(instance, by=by, agent=agent, seconds=1.0)
                         loaded = True
                     given = {} if run == "solver" else {"agent": agent}
                     answer = lagco.solve(instance, seconds=time, **options, **given)
