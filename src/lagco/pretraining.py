@@ -88,7 +88,9 @@ def embed(
     """Measure the action space of a problem, and draw it.
 
     Args:
-        problem, data, seeds: as for :func:`pretrain`.
+        problem: as for :func:`pretrain`.
+        data: as for :func:`pretrain`.
+        seeds: as for :func:`pretrain`.
         encoder: pre-trained encoder or its folder; pre-trained on `data` where None.
         plot: picture to write: the action space of the first instance in two dimensions (UMAP).
         features: feature set.
