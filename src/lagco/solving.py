@@ -14,7 +14,7 @@ from typing import Any
 
 from lagco.arrays import Array
 from lagco.core.adapter import Options, instances_from
-from lagco.core.picture import save_picture
+from lagco.core.picture import DPI, SIDE, save_picture
 from lagco.core.problem import Problem
 from lagco.episodes import SEARCHES, Episodes, Player
 from lagco.errors import InstanceError, LagcoError, UnknownName, UsageError, suggest
@@ -124,10 +124,10 @@ class Answer:
             "solution": self.solution.tolist(),
         }
 
-    def draw(self, path: str | Path) -> None:
+    def draw(self, path: str | Path, *, side: float = SIDE, dpi: float = DPI) -> None:
         """Write a picture of the solution, beside it the best value over time.
 
-        The suffix sets the format.
+        The suffix sets the format (png, svg, pdf, …), `side` the inches of the solution's part.
         """
         cls = self.cls or registered_class(self.problem, "the answer")
         env = cls(self.instance, rewards=False)
@@ -135,7 +135,8 @@ class Answer:
             env.show(self.solution)
         else:
             self.trace.replay(env)
-        save_picture(env.draw_on, path, beside=self._draw_curve if len(self.curve) > 1 else None)
+        beside = self._draw_curve if len(self.curve) > 1 else None
+        save_picture(env.draw_on, path, beside, side, dpi)
 
     def write_curve(self, path: str | Path) -> None:
         """Write every improvement of the best value to a CSV file."""
