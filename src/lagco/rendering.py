@@ -62,7 +62,9 @@ def render(
     """
     check_picture(out, side, dpi)
     if frames < 2 or not 0.1 <= fps <= 50:
-        raise UsageError(f"frames={frames}, fps={fps:g}: give at least 2 frames, 0.1 to 50 a second")
+        raise UsageError(
+            f"frames={frames}, fps={fps:g}: give at least 2 frames, 0.1 to 50 a second"
+        )
     cls = problem_class(problem)
     if not cls.defines("draw_on"):
         raise UsageError(f"{cls.__name__} has no viewer; define draw_on(axes)")
@@ -104,7 +106,9 @@ def _policy(agent: str | Path | Policy, cls: type[Problem]) -> Policy:
 def _instance(cls: type[Problem], data: Any, size: int | None, seed: int) -> Instance:
     if data is not None:
         if size is not None:
-            raise UsageError(f"size={size}: the instance comes from data={data!s}; give one of them")
+            raise UsageError(
+                f"size={size}: the instance comes from data={data!s}; give one of them"
+            )
         return instances_from(cls, data)[0]
     references = ("sweeps",) if cls.scaled_by_sweeps else ()
     return generate_instance(cls, seed=seed, size=size, references=references, sweeps=_SWEEPS)

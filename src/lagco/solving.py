@@ -20,6 +20,7 @@ from lagco.episodes import SEARCHES, Episodes, Player
 from lagco.errors import InstanceError, LagcoError, UnknownName, UsageError, suggest
 from lagco.instances import Instance, SolverReference
 from lagco.instances.formats import read
+from lagco.instances.formats.solutions import named_solution
 from lagco.one_thread import one_thread
 from lagco.policies import POLICIES, plain_policy
 from lagco.portfolio import (
@@ -121,7 +122,7 @@ class Answer:
             "shares": {name: round(used, 3) for name, used in self.shares.items()},
             "interrupted": self.interrupted,
             "notes": [*self.instance.origin.get("notes", ()), *self.notes],
-            "solution": self.solution.tolist(),
+            "solution": named_solution(self.instance, self.solution),
         }
 
     def draw(self, path: str | Path, *, side: float = SIDE, dpi: float = DPI) -> None:

@@ -17,7 +17,8 @@ def render(
         Path, typer.Option(help="File: gif or webp for an animation, png, svg, pdf for a picture.")
     ],
     agent: Annotated[
-        str, typer.Option(help="Folder of an agent, default (the one lagco brings), greedy, random.")
+        str,
+        typer.Option(help="Folder of an agent, default (the one lagco brings), greedy, random."),
     ] = "default",
     data: Annotated[
         Path | None, typer.Option(help="Instance file or folder of a data set; the first is shown.")

@@ -21,7 +21,7 @@ GREEN, ORANGE, RED, GOLD = "#2e8b57", "#e07b39", "#c0392b", "#e0a030"
 _LARGE = 500  # nodes from which springs take too long
 _ALONE = 0.45  # room of a node without edges, beside the 1 of every other
 _LONGEST = 16  # letters of a name
-_ACROSS = 7  # entries of a legend in a line
+_LETTERS = 6.0  # size of the letters of a legend, in points
 
 
 def layout(view: GraphView) -> Points:
@@ -107,14 +107,18 @@ def stroke(name: str, color: str, width: float = 1.5) -> Any:
 
 
 def draw_legend(axes: Any, entries: Iterable[Any]) -> None:
-    """What colours mean, in one line below a drawing."""
+    """What colours mean, below a drawing, in as many lines as it takes."""
     handles = list(entries)
+    room = axes.get_position(original=True).width * axes.figure.get_figwidth() * 72.0
+    widest = max(len(entry.get_label()) for entry in handles)
+    across = max(1, int(room / (_LETTERS * (0.6 * widest + 2.8))))
+    rows = -(-len(handles) // across)
     axes.legend(
         handles=handles,
         loc="upper center",
         bbox_to_anchor=(0.5, 0.0),
-        ncol=-(-len(handles) // -(-len(handles) // _ACROSS)),
-        fontsize=6,
+        ncol=-(-len(handles) // rows),
+        fontsize=_LETTERS,
         frameon=False,
         handlelength=1.2,
         handletextpad=0.3,
@@ -141,6 +145,4 @@ def draw_colour_bar(axes: Any, colours: Any, title: str, form: str = "{:g}") -> 
     bar.set_ticks(ticks, labels=[form.format(tick) for tick in ticks])
     bar.ax.tick_params(labelsize=5.5, length=2, pad=1)
     bar.outline.set_linewidth(0.4)  # type: ignore[operator]
-    inset.text(
-        -0.03, 0.5, title, transform=inset.transAxes, ha="right", va="center", fontsize=6
-    )
+    inset.text(-0.03, 0.5, title, transform=inset.transAxes, ha="right", va="center", fontsize=6)

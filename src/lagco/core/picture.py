@@ -19,7 +19,7 @@ SIDE, DPI = 4.0, 128
 #: suffixes of files that hold an animation
 ANIMATED = (".gif", ".webp")
 
-_COLOURS = 64  # of an animation; pictures of few colours need few
+_COLOURS = 96  # of an animation; pictures of few colours need few
 _HOLD = 8  # frames that the last state of an animation is shown for
 _INSIDE = 0.98  # share of a figure that titles and legends may take
 
@@ -66,8 +66,9 @@ def save_animation(
 
     path = Path(path)
     images = [Image.fromarray(frame) for frame in frames]
-    # the colours of the last frame serve all, so that what does not move does not flicker
-    palette = images[-1].quantize(_COLOURS, dither=Image.Dither.NONE)
+    # the same colours serve all frames, so that what does not move does not flicker
+    some = np.concatenate([np.asarray(images[i]) for i in (0, len(images) // 2, -1)])
+    palette = Image.fromarray(some).quantize(_COLOURS, Image.Quantize.MAXCOVERAGE)
     few = [i.quantize(palette=palette, dither=Image.Dither.NONE) for i in images]
     frame = round(1000 / fps)
     stream = io.BytesIO()
@@ -121,16 +122,10 @@ def _canvas(
 
 
 def _fit(axes: Any, pixels: float) -> None:
-    """Make room for title and legend: smaller letters where they are wide, then smaller axes."""
-    legend = axes.get_legend()
-    for texts in ([axes.title], [] if legend is None else legend.get_texts()):
-        whole = legend if texts and texts[0] is not axes.title else axes.title
-        if not texts:
-            continue
-        wide = whole.get_window_extent().width / (_INSIDE * pixels)
-        if wide > 1.0:
-            for text in texts:
-                text.set_fontsize(text.get_fontsize() / wide)
+    """Make room for the title and what is below: smaller letters if it is wide, smaller axes."""
+    wide = axes.title.get_window_extent().width / (_INSIDE * pixels)
+    if wide > 1.0:
+        axes.title.set_fontsize(axes.title.get_fontsize() / wide)
     axes.apply_aspect()
     needed = axes.get_tightbbox()
     height = axes.figure.bbox.height

@@ -50,9 +50,7 @@ def _draw_arrows(axes: Any, view: GraphView, points: Any, owned: Any, radius: fl
     for source, target in view.edges.T.tolist():
         if source == target:
             outside = points[source] * (1.0 + 1.55 * radius)
-            axes.add_patch(
-                Circle(outside, 0.4 * radius, fill=False, color=BLUE, lw=0.9, zorder=1)
-            )
+            axes.add_patch(Circle(outside, 0.4 * radius, fill=False, color=BLUE, lw=0.9, zorder=1))
             continue
         there = points[target] - points[source]
         gap = there / np.hypot(*there) * radius

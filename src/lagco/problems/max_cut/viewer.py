@@ -44,12 +44,12 @@ def draw_cut(axes: Any, view: GraphView, cut: float) -> None:
             )
         )
     labelled = n <= _LABELLED
-    dots = max(3.0, min(40.0, 1200 / n))
+    dots = max(3.0, min(26.0, 1200 / n))
     for which, colour, sign in ((~side, DARK, -1.0), (side, ORANGE, 1.0)):
         axes.scatter(*points[which].T, s=dots, color=colour, zorder=3)
         for v in np.flatnonzero(which).tolist() if labelled else ():
             axes.text(
-                points[v, 0] + 0.035 * sign,
+                points[v, 0] + 0.05 * sign,
                 points[v, 1],
                 str(v + 1),
                 fontsize=max(3.2, min(6.0, 400 / n)),
@@ -63,7 +63,12 @@ def draw_cut(axes: Any, view: GraphView, cut: float) -> None:
     axes.set_ylim(-1.05, 1.05)
     draw_legend(
         axes,
-        [mark("side 0", DARK), mark("side 1", ORANGE), stroke("cut", BLUE), stroke("not cut", GREY)],
+        [
+            mark("side 0", DARK),
+            mark("side 1", ORANGE),
+            stroke("cut", BLUE),
+            stroke("not cut", GREY),
+        ],
     )
     axes.set_title(f"{int((~side).sum())} and {int(side.sum())} nodes, cut {cut:.6g}", fontsize=8)
 

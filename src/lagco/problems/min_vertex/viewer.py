@@ -26,7 +26,9 @@ def draw_cover(axes: Any, view: GraphView, size: int) -> None:
     if small:
         for v, (x, y) in enumerate(points):
             colour = "white" if selected[v] else DARK
-            axes.text(x, y, str(v + 1), color=colour, fontsize=5, ha="center", va="center", zorder=4)
+            axes.text(
+                x, y, str(v + 1), color=colour, fontsize=5, ha="center", va="center", zorder=4
+            )
     draw_legend(
         axes,
         [

@@ -67,9 +67,7 @@ def draw_allocation(
     axes.add_collection(PatchCollection(boxes, facecolor=colours, edgecolor="white", lw=0.4))
     for p in place:
         x, y = corner(p)
-        axes.text(
-            x + 0.4, y - 0.05, names[p], fontsize=5, ha="center", va="top", color="#5b6b7b"
-        )
+        axes.text(x + 0.4, y - 0.05, names[p], fontsize=5, ha="center", va="top", color="#5b6b7b")
     axes.set_aspect("auto")
     axes.set_xlim(-0.3, columns + 0.1)
     axes.set_ylim(-0.25, 1.3 * rows - 0.15)
