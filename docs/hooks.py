@@ -1,17 +1,22 @@
-"""Hooks of the site: roles of docstrings as links, repository files that pages link to.
+"""Hooks of the site: tutorials with their outputs, repository files, roles of docstrings.
 
 MkDocs calls ``on_files`` and ``on_page_markdown``; griffe, which reads the sources for the API
-pages, calls ``Docstrings``.
+pages, calls ``Docstrings``. Tutorials are run unless LAGCO_RUN_NOTEBOOKS is ``no``.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from griffe import Docstring, Extension, Object
 from mkdocs.structure.files import File, Files
+from nbclient import NotebookClient
+from nbconvert import MarkdownExporter
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -51,23 +56,41 @@ def _comment_above(obj: Object) -> str:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the repository files that pages link to, so that such links work on the site."""
+    """Add the tutorials, and the repository files that pages link to."""
+    for path in sorted((ROOT / "docs" / "tutorials").glob("*.ipynb")):
+        _add_tutorial(path, files, config)
     for page in list(files.documentation_pages()):
         for target in _OUTSIDE.findall(page.content_string):
-            path = (Path(page.abs_src_path).parent / target).resolve()
+            path = (Path(config.docs_dir) / Path(page.src_uri).parent / target).resolve()
             uri = f"{REPOSITORY}/{path.relative_to(ROOT).as_posix()}"
             if path.is_file() and files.get_file_from_path(uri) is None:
                 files.append(File.generated(config, uri, abs_src_path=str(path)))
     return files
 
 
-def on_page_markdown(markdown: str, page: Any, **kwargs: Any) -> str:
+def _add_tutorial(path: Path, files: Files, config: Any) -> None:
+    """A page of the notebook, with what it prints and draws."""
+    notebook = nbformat.read(path, as_version=4)
+    if os.environ.get("LAGCO_RUN_NOTEBOOKS") != "no":
+        with tempfile.TemporaryDirectory() as folder:
+            resources = {"metadata": {"path": folder}}
+            NotebookClient(notebook, timeout=600, resources=resources).execute()
+    text, resources = MarkdownExporter().from_notebook_node(
+        notebook, {"unique_key": f"{path.stem}_files", "output_files_dir": f"{path.stem}_files"}
+    )
+    text = text.replace(".ipynb)", ".md)")
+    files.append(File.generated(config, f"tutorials/{path.stem}.md", content=text))
+    for name, content in resources["outputs"].items():
+        files.append(File.generated(config, f"tutorials/{name}", content=content))
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, **kwargs: Any) -> str:
     """Point such links into the site."""
-    folder = Path(page.file.abs_src_path).parent
+    folder = Path(config.docs_dir) / Path(page.file.src_uri).parent
     up = "../" * page.file.src_uri.count("/")
 
     def inside(link: re.Match[str]) -> str:
         path = (folder / link[1]).resolve().relative_to(ROOT)
         return f"]({up}{REPOSITORY}/{path.as_posix()})"
 
-    return _OUTSIDE.sub(inside, markdown)
+    return _OUTSIDE.sub(inside, markdown).replace(".ipynb)", ".md)")

@@ -144,5 +144,5 @@ def draw_colour_bar(axes: Any, colours: Any, title: str, form: str = "{:g}") -> 
     bar = axes.figure.colorbar(colours, cax=inset, orientation="horizontal")
     bar.set_ticks(ticks, labels=[form.format(tick) for tick in ticks])
     bar.ax.tick_params(labelsize=5.5, length=2, pad=1)
-    bar.outline.set_linewidth(0.4)  # type: ignore[operator]
+    bar.outline.set_linewidth(0.4)
     inset.text(-0.03, 0.5, title, transform=inset.transAxes, ha="right", va="center", fontsize=6)
