@@ -19,6 +19,7 @@ DARK, BLUE, PALE, GREY, LIGHT = "#1f3a5f", "#3b6ea5", "#dbe7f3", "#9aa5b1", "#d5
 GREEN, ORANGE, RED, GOLD = "#2e8b57", "#e07b39", "#c0392b", "#e0a030"
 
 _LARGE = 500  # nodes from which springs take too long
+_FEW = 60  # nodes up to which there is time to draw distances as they are in the graph
 _ALONE = 0.45  # room of a node without edges, beside the 1 of every other
 _LONGEST = 16  # letters of a name
 _LETTERS = 6.0  # size of the letters of a legend, in points
@@ -45,7 +46,11 @@ def _layout(n: int, edges: bytes) -> Points:
     parts = sorted((sorted(part) for part in nx.connected_components(graph)), key=_by_size)
     sides = [_ALONE if len(part) == 1 else np.sqrt(len(part)) for part in parts]
     for part, side, corner in zip(parts, sides, _shelves(sides), strict=True):
-        placed = nx.spring_layout(graph.subgraph(part), seed=0, iterations=60)
+        inner = graph.subgraph(part)
+        if len(part) <= _FEW:
+            placed = nx.kamada_kawai_layout(inner)
+        else:
+            placed = nx.spring_layout(inner, seed=0, iterations=60)
         inside = np.array([placed[v] for v in part])
         span = np.ptp(inside, axis=0).max() or 1.0
         middle = (inside.max(axis=0) + inside.min(axis=0)) / 2.0
