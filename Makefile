@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo compare test test-all lint format bench docs clean setup
+.PHONY: demo compare test test-all lint format bench docs release-check clean setup
 
 setup: $(READY)
 
@@ -52,6 +52,10 @@ bench: $(READY)  ## the figures in docs/results
 
 docs: $(READY)  ## the documentation site, in build/site
 	$(BIN)/mkdocs build
+
+release-check: $(READY)  ## the distributions, and the start page's commands in an empty environment
+	$(BIN)/python -m build --no-isolation --outdir build/dist .
+	$(BIN)/python -m pytest -q -m '' tests/test_wheel.py
 
 clean:
 	rm -rf $(VENV) demo dist build

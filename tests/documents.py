@@ -27,7 +27,11 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests" / "data"
 PAGES = {
     path.relative_to(ROOT).as_posix(): path
-    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+    for path in (
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *sorted((ROOT / "docs").rglob("*.md")),
+    )
 }
 NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))}
 

@@ -10,7 +10,11 @@ import pytest
 from tests.documents import NOTEBOOKS, PAGES, ROOT, blocks, cells, check, run
 
 #: pages and tutorials that are run with every change; the others are `slow`
-QUICK = ("docs/guide/training-options.md", "docs/guide/instance-files.md", "docs/reference/files.md")
+QUICK = (
+    "docs/guide/training-options.md",
+    "docs/guide/instance-files.md",
+    "docs/reference/files.md",
+)
 QUICK_TUTORIALS = ("quickstart", "network")
 
 

@@ -44,7 +44,7 @@ def render(
 
     Args:
         problem: name, ``module:Class`` or class; one of your own must define ``draw_on(axes)``.
-        out: file; ``.gif`` and ``.webp`` are animations, other suffixes (png, svg, pdf, …) pictures.
+        out: file; ``.gif`` and ``.webp`` are animations, others (png, svg, pdf, …) pictures.
         agent: ``default`` (the one that comes with lagco), ``random``, ``greedy``, the folder of an
             agent, an agent, or an object with ``act(env, rng, explore)``. It takes its mode.
         data: an instance file, a data set or instances, of which the first is shown; an instance is
