@@ -37,11 +37,11 @@ NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "docs" / "tutorials").gl
 
 #: languages of blocks that hold neither Python nor commands
 PLAIN = ("json", "text", "toml", "csv")
-_MARK = re.compile(r"<!-- (not run|from|file|run first): (.*?)\s*-->", re.S)
+_MARK = re.compile(r"<!-- (not run|from|file|run first):\s*(.*?)\s*-->", re.S)
 _BLOCK = re.compile(
-    r"(?P<mark><!-- (?:not run|from|file|run first): .*?-->)?\s*?\n?"
+    r"(?P<mark><!-- (?:not run|from|file): [^\n]*-->)?\s*?\n?"
     r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^(?P=indent)```$"
-    r"|(?P<hidden><!-- run first: .*?-->)",
+    r"|^(?P<hidden><!-- run first:.*?-->)",
     re.M | re.S,
 )
 #: files that pages speak of, and what stands in for them
