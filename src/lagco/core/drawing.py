@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
@@ -39,6 +38,8 @@ def _layout(n: int, edges: bytes) -> Points:
     if n > _LARGE:
         angle = np.linspace(0.0, 2.0 * np.pi, n, endpoint=False)
         return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    import networkx as nx  # slow to import
+
     graph: nx.Graph[Any] = nx.Graph()
     graph.add_nodes_from(range(n))
     graph.add_edges_from(np.frombuffer(edges, dtype=np.int64).reshape(2, -1).T.tolist())
