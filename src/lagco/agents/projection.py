@@ -9,10 +9,10 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from stable_baselines3 import PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 from lagco.agents.config import PPOConfig, TrainConfig, setting, with_default
+from lagco.agents.heads import GaussianHead
 from lagco.agents.method import Look, Method, Weights
 from lagco.agents.network import (
     layer_arrays,
@@ -21,6 +21,7 @@ from lagco.agents.network import (
     ppo_arguments,
     take_network,
 )
+from lagco.agents.ppo import BatchedPPO
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
@@ -165,7 +166,14 @@ class ProjectionMethod(Method):
     def model(self, env: ProblemVecEnv, config: Any) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""
         keywords = policy_arguments(config) | {"log_std_init": config.log_std}
-        return PPO("MlpPolicy", env, policy_kwargs=keywords, **ppo_arguments(config))
+        space: Any = env.action_space
+        return BatchedPPO(
+            "MlpPolicy",
+            env,
+            head=lambda policy: GaussianHead(policy.log_std, space.low, space.high),
+            policy_kwargs=keywords,
+            **ppo_arguments(config),
+        )
 
     def weights(self, model: BaseAlgorithm) -> dict[str, Array]:
         """See :class:`~lagco.agents.method.Method`."""

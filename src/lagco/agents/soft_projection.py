@@ -2,9 +2,8 @@
 
 The network predicts a proto-action in one pass. The policy is the categorical distribution
 softmax(<proto, u(a)> / temperature) over the valid actions; where there are more than 256, over the
-256 nearest at the time of the rollout, which then stay fixed. It is an ordinary PPO of
-Stable-Baselines3 with a policy and a rollout buffer of its own; the buffer keeps component vectors
-and indices, not action rows.
+256 nearest at the time of the rollout, which then stay fixed. It is PPO with a head of its own
+(:mod:`lagco.agents.candidate_head`), which keeps component vectors and indices, not action rows.
 """
 
 from __future__ import annotations
@@ -16,18 +15,17 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import numpy as np
 import torch
-from stable_baselines3 import PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.policies import ActorCriticPolicy
-from stable_baselines3.common.type_aliases import RolloutBufferSamples
 from torch import Tensor, nn
 
 from lagco.agents.action_tables import ActionTables, nearest_actions
+from lagco.agents.candidate_head import CandidateHead
 from lagco.agents.config import TrainConfig, with_default
 from lagco.agents.method import Look, Weights
 from lagco.agents.network import layer_arrays, policy_arguments, ppo_arguments
 from lagco.agents.own_network import AgentWeights
+from lagco.agents.ppo import BatchedPPO
 from lagco.agents.projection import (
     LatentVecEnv,
     PointConfig,
@@ -130,49 +128,15 @@ def pad_candidates(observations: Tensor, candidates: Sequence[ActionTables]) -> 
     )
 
 
-class CandidateRolloutBuffer(RolloutBuffer):
-    """A rollout buffer that also keeps the candidates of every state.
-
-    Args:
-        source: the environment that offers them.
-    """
-
-    def __init__(self, *arguments: Any, source: CandidateVecEnv, **options: Any) -> None:
-        self._source = source
-        self._candidates: list[list[ActionTables]] = []
-        super().__init__(*arguments, **options)
-
-    def reset(self) -> None:
-        """Forget everything."""
-        self._candidates = []
-        super().reset()
-
-    def add(self, *arguments: Any, **options: Any) -> None:
-        """Add a step of all environments; the candidates are those offered last."""
-        self._candidates.append(list(self._source.offered))
-        super().add(*arguments, **options)
-
-    def _get_samples(self, batch_inds: Array, env: Any = None) -> RolloutBufferSamples:
-        samples = super()._get_samples(batch_inds, env)
-        steps = len(self._candidates)
-        # the base class lays out transitions environment by environment
-        chosen = [self._candidates[i % steps][i // steps] for i in batch_inds]
-        return samples._replace(observations=pad_candidates(samples.observations, chosen))  # type: ignore[arg-type]
-
-
 class SoftProjectionPolicy(ActorCriticPolicy):
-    """Predicts a proto-action; acts by softmax over candidates.
+    """Predicts a proto-action, and how evenly a softmax over candidates shall draw.
 
     Args:
         proto_width: d.
-        source: the environment that offers candidates.
     """
 
-    def __init__(
-        self, *arguments: Any, proto_width: int, source: CandidateVecEnv, **options: Any
-    ) -> None:
+    def __init__(self, *arguments: Any, proto_width: int, **options: Any) -> None:
         self._proto_width = proto_width
-        self._source = source
         super().__init__(*arguments, **options)
 
     def _build(self, lr_schedule: Any) -> None:
@@ -188,19 +152,6 @@ class SoftProjectionPolicy(ActorCriticPolicy):
             lr=lr_schedule(1),  # type: ignore[call-arg]
             **self.optimizer_kwargs,
         )
-
-    def forward(self, obs: Tensor, deterministic: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-        """Positions among the candidates, values and log-probabilities."""
-        latent_pi, latent_vf = self.mlp_extractor(obs)
-        protos = self.action_net(latent_pi)
-        candidates = self._source.offer(protos.detach().cpu().numpy())
-        log_probabilities = self._log_probabilities(protos, pad_candidates(obs, candidates))
-        if deterministic:
-            actions = log_probabilities.argmax(dim=1)
-        else:
-            actions = torch.multinomial(log_probabilities.exp(), 1)[:, 0]
-        log_prob = log_probabilities.gather(1, actions[:, None])[:, 0]
-        return actions, self.value_net(latent_vf), log_prob
 
     def evaluate_actions(  # type: ignore[override]
         self, obs: CandidateBatch, actions: Tensor
@@ -275,12 +226,11 @@ class SoftProjectionMethod(ProjectionMethod):
         """See :class:`~lagco.agents.method.Method`."""
         assert isinstance(env, CandidateVecEnv)
         keywords = policy_arguments(config)
-        return PPO(
+        return BatchedPPO(
             SoftProjectionPolicy,
             env,
-            policy_kwargs=keywords | {"proto_width": env.space.scale.width, "source": env},
-            rollout_buffer_class=CandidateRolloutBuffer,
-            rollout_buffer_kwargs={"source": env},
+            head=lambda policy: CandidateHead(policy.log_temperature, env.offer),
+            policy_kwargs=keywords | {"proto_width": env.space.scale.width},
             **ppo_arguments(config),
         )
 

@@ -14,7 +14,6 @@ from lagco.agents.method import Look
 from lagco.agents.network import layer_arrays, policy_arguments, ppo_arguments
 from lagco.agents.ranker import take_ranker
 from lagco.agents.soft_projection import (
-    CandidateRolloutBuffer,
     CandidateVecEnv,
     SoftProjectionConfig,
     SoftProjectionMethod,
@@ -36,6 +35,8 @@ class TaughtProjectionConfig(SoftProjectionConfig):
 
     teacher: str = setting("auto", "teacher: solver, search, greedy, or auto for the problem's own")
     steps: int = with_default(SoftProjectionConfig, "steps", 200_000)
+    # a round begins new episodes: with few environments they come to their ends
+    envs: int = with_default(SoftProjectionConfig, "envs", 8)
     rollout: int = with_default(SoftProjectionConfig, "rollout", 8192)
     epochs: int = with_default(SoftProjectionConfig, "epochs", 2)
     decoder: str = with_default(SoftProjectionConfig, "decoder", "ranked")
@@ -83,9 +84,7 @@ class TaughtProjectionMethod(SoftProjectionMethod):
             env,
             teacher=make_teacher(config.teacher, type(env.problems[0])),
             settings=settings,
-            policy_kwargs=keywords | {"proto_width": env.space.scale.width, "source": env},
-            rollout_buffer_class=CandidateRolloutBuffer,
-            rollout_buffer_kwargs={"source": env},
+            policy_kwargs=keywords | {"proto_width": env.space.scale.width},
             **ppo_arguments(config),
         )
 
