@@ -22,6 +22,7 @@ from lagco.problems import problem_class
 #: what every task may call; the modules of its problem and method are added to it
 ROOTS = (
     "lagco.agents.bench",
+    "lagco.agents.throughput",
     "lagco.agents.training",
     "lagco.evaluation",
     "lagco.generation",
