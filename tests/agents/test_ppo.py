@@ -1,4 +1,4 @@
-"""Loss and gradients of the fused update against Stable-Baselines3's own."""
+"""Loss and gradients of the fused updates against Stable-Baselines3's own and autograd."""
 
 from __future__ import annotations
 
@@ -155,3 +155,25 @@ def test_log_probabilities_of_a_rollout_are_those_of_the_policy(method):
     parts = model.differentiate(rollout, everything, WEIGHTING)
     assert parts[3] == pytest.approx(0.0, abs=1e-6)  # divergence
     assert parts[4] == 0.0  # clipped
+
+
+def test_gradients_of_iterative_equal_those_of_autograd():
+    config = train_config(method="iterative", envs=4, rollout=64, seed=3)
+    chosen = method_of("iterative")
+    env = chosen.env(problem_class("tsp"), instances("tsp"), brief_space("tsp", "full"), config)
+    model = chosen.model(env, config)
+    with lean_torch():
+        model.learn(256)
+    batch = model.replay_buffer.sample(64)
+    values = model.split_target.maxima(batch.observations, batch.actions)
+    inputs = torch.from_numpy(batch.inputs)
+    targets = torch.from_numpy(batch.rewards + batch.discounts * values)
+    targets[0] += 3.0  # beyond the quadratic part
+    loss = model.differentiate(inputs, targets)
+    found = {name: p.grad.clone() for name, p in model.q_net.named_parameters()}
+    expected = nn.functional.smooth_l1_loss(model.q_net(inputs)[:, 0], targets)
+    model.q_net.zero_grad()
+    expected.backward()
+    assert float(loss) == pytest.approx(float(expected.detach()), abs=1e-5)
+    for name, parameter in model.q_net.named_parameters():
+        np.testing.assert_allclose(found[name], parameter.grad, atol=1e-5, err_msg=name)

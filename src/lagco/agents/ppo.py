@@ -2,7 +2,7 @@
 
 Algorithm, buffer layout, callbacks and logged values are those of Stable-Baselines3; loss and
 gradients equal its own. Outputs are drawn from, and the loss is differentiated, by a head
-(:mod:`lagco.agents.heads`); both networks are passed by :mod:`lagco.agents.twin_network`.
+(:mod:`lagco.agents.heads`); both networks are passed by :mod:`lagco.agents.joint_network`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.utils import explained_variance
 
 from lagco.agents.heads import Head, Rollout, Weighting, host
-from lagco.agents.twin_network import TwinNetwork
+from lagco.agents.joint_network import TwinNetwork
 from lagco.arrays import Array
 
 
@@ -104,7 +104,7 @@ class BatchedPPO(PPO):
             order = np.random.permutation(total)
             for start in range(0, total, size):
                 parts += self.differentiate(rollout, order[start : start + size], weighting)
-                self.network.clip_gradient(self.max_grad_norm)
+                self.network.joint.clip_gradient(self.max_grad_norm)
                 self.policy.optimizer.step()
                 steps += 1
         self._n_updates += self.n_epochs
