@@ -13,7 +13,7 @@ from lagco.agents.heads import Weighting
 from lagco.agents.lean import lean_torch
 from lagco.agents.own_network import use_network
 from lagco.agents.registry import method_of
-from lagco.agents.soft_projection import pad_candidates
+from lagco.agents.soft_policy import pad_candidates
 from lagco.problems import problem_class
 from tests.agents.brief import instances
 from tests.latent.conftest import brief_space

@@ -20,6 +20,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 
 from lagco.agents.config import PPOConfig
 from lagco.agents.heads import CategoricalHead
+from lagco.agents.latent_env import LatentVecEnv, vec_env_options
 from lagco.agents.method import Look, Method, Weights
 from lagco.agents.network import (
     Network,
@@ -32,7 +33,6 @@ from lagco.agents.network import (
 )
 from lagco.agents.padding import FACTS, PaddedActions, PaddingObservation, Widths
 from lagco.agents.ppo import BatchedPPO
-from lagco.agents.projection import LatentVecEnv, vec_env_options
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv

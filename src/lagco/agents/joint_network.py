@@ -136,7 +136,7 @@ def linear_modules(module: nn.Module) -> list[nn.Linear]:
     return [layer for layer in module.modules() if isinstance(layer, nn.Linear)]
 
 
-def _flatten(module: nn.Module, first: Sequence[nn.Parameter]) -> Tensor:
+def _flatten(module: nn.Module, first: Sequence[Tensor]) -> Tensor:
     """Make all parameters views of one array, these ones first; returns that of gradients."""
     chosen = {id(parameter) for parameter in first}
     ordered = [*first, *(p for p in module.parameters() if id(p) not in chosen)]
