@@ -177,3 +177,24 @@ def test_gradients_of_iterative_equal_those_of_autograd():
     assert float(loss) == pytest.approx(float(expected.detach()), abs=1e-5)
     for name, parameter in model.q_net.named_parameters():
         np.testing.assert_allclose(found[name], parameter.grad, atol=1e-5, err_msg=name)
+
+
+def test_a_step_is_that_of_adam():
+    model, _ = after_rollout("projection")
+    torch.manual_seed(1)
+    before = [parameter.detach().clone() for parameter in model.policy.parameters()]
+    twins = [nn.Parameter(array) for array in before]
+    settings = {k: v for k, v in model.policy.optimizer.param_groups[0].items() if k != "params"}
+    adam = torch.optim.Adam(twins, **settings)
+    rollout = model.rollout()
+    for start in (0, 32, 64):
+        model.differentiate(rollout, np.arange(start, start + 32), WEIGHTING)
+        for twin, parameter in zip(twins, model.policy.parameters(), strict=True):
+            twin.grad = parameter.grad.clone()
+        nn.utils.clip_grad_norm_(twins, 0.5)
+        adam.step()
+        model.network.joint.descend(0.5)
+        if start == 32:
+            model.bind()  # goes on where the optimiser was
+    for twin, parameter in zip(twins, model.policy.parameters(), strict=True):
+        torch.testing.assert_close(twin, parameter, rtol=1e-5, atol=1e-6)

@@ -151,10 +151,12 @@ def _logits(  # type: ignore[no-untyped-def]
     for c in range(described.shape[0]):
         at, rows, width, start = described[c]
         into = out if begin < 0 else parts[done:]
+        asked = proto[start : start + width]
         for r in range(rows):
+            row = numbers[at + r * width : at + (r + 1) * width]
             total = np.float32(0.0)
-            for i in range(width):
-                total += numbers[at + r * width + i] * proto[start + i]
+            for i in range(width):  # over slices, which makes vectors of it
+                total += row[i] * asked[i]
             into[r] = total * cold
         done += rows
         if begin < 0:
@@ -271,8 +273,10 @@ def _spread(  # type: ignore[no-untyped-def]
     for c in range(described.shape[0]):
         at, rows, width, start = described[c]
         of = changes if begin < 0 else parts[done:]
+        into = out[start : start + width]
         for r in range(rows):
+            row = numbers[at + r * width : at + (r + 1) * width]
             factor = of[r] * cold
             for i in range(width):
-                out[start + i] += factor * numbers[at + r * width + i]
+                into[i] += factor * row[i]
         done += rows

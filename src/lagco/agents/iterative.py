@@ -180,7 +180,9 @@ class IterativeDQN(DQN):
     def bind(self) -> None:
         """Make what is passed and differentiated of the networks as they are now."""
         q_net: Any = self.q_net
-        self._joint = JointNetwork(q_net, [linear_modules(q_net)], nn.LeakyReLU)
+        self._joint = JointNetwork(
+            q_net, [linear_modules(q_net)], nn.LeakyReLU, self.policy.optimizer
+        )
         self._split()
 
     def _split(self) -> None:
@@ -263,8 +265,7 @@ class IterativeDQN(DQN):
         for start in range(0, len(inputs), batch_size):
             stop = start + batch_size
             losses.append(self.differentiate(inputs[start:stop], targets[start:stop]))
-            self._joint.clip_gradient(self.max_grad_norm)
-            self.policy.optimizer.step()
+            self._joint.descend(self.max_grad_norm)
         if not shared:
             self._split()
         self._n_updates += gradient_steps

@@ -7,29 +7,55 @@ from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor, nn
+from torch.optim.adam import adam
 
 #: (gradient, output of the activation) -> gradient of its input
 Derivative: TypeAlias = "Callable[[Tensor, Tensor], Tensor]"
 
 _aten: Any = torch.ops.aten
-_DERIVATIVES: dict[type[nn.Module], Derivative] = {
-    nn.LeakyReLU: lambda g, y: _aten.leaky_relu_backward(g, y, 0.01, True),
-    nn.ReLU: lambda g, y: _aten.threshold_backward(g, y, 0),
-    nn.Tanh: lambda g, y: _aten.tanh_backward(g, y),
-    nn.ELU: lambda g, y: _aten.elu_backward(g, 1.0, 1.0, 1.0, True, y),
+#: activation and its derivative by the module's class
+_ACTIVATIONS: dict[type[nn.Module], tuple[Callable[[Tensor], Tensor], Derivative]] = {
+    nn.LeakyReLU: (
+        nn.functional.leaky_relu,
+        lambda g, y: _aten.leaky_relu_backward(g, y, 0.01, True),
+    ),
+    nn.ReLU: (torch.relu, lambda g, y: _aten.threshold_backward(g, y, 0)),
+    nn.Tanh: (torch.tanh, lambda g, y: _aten.tanh_backward(g, y)),
+    nn.ELU: (nn.functional.elu, lambda g, y: _aten.elu_backward(g, 1.0, 1.0, 1.0, True, y)),
 }
 
 
-class JointNetwork:
-    """Perceptrons whose first layers are one product.
+class _Layer:
+    """Arrays of a linear layer and their gradients, without the module around them."""
 
-    All parameters of the module become views of one array, and so do their gradients; the first
-    layers lie one behind the other in it.
+    __slots__ = ("bias", "bias_gradient", "transposed", "weight", "weight_gradient")
+
+    def __init__(self, weight: Any, bias: Any, shape: tuple[int, int]) -> None:
+        self.weight = _joined(weight.data, shape)
+        self.transposed = self.weight.t()
+        self.bias = _joined(bias.data, shape[:1])
+        self.weight_gradient = _joined(weight.grad, shape)
+        self.bias_gradient = _joined(bias.grad, shape[:1])
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return torch.addmm(self.bias, inputs, self.transposed)
+
+    def backward(self, gradient: Tensor, inputs: Tensor) -> None:
+        torch.mm(gradient.t(), inputs, out=self.weight_gradient)
+        torch.sum(gradient, 0, out=self.bias_gradient)
+
+
+class JointNetwork:
+    """Perceptrons whose first layers are one product, and their Adam.
+
+    All parameters of the module become views of one array, and so do their gradients and the state
+    of the optimiser; the first layers lie one behind the other in it.
 
     Args:
         module: holds the layers, and perhaps more parameters.
         chains: linear layers of each perceptron, first to last.
         activation: class of the modules between two layers.
+        optimiser: Adam over all parameters of the module, in one group.
 
     Attributes:
         gradient: of all parameters, one behind the other.
@@ -40,57 +66,74 @@ class JointNetwork:
         module: nn.Module,
         chains: Sequence[Sequence[nn.Linear]],
         activation: type[nn.Module],
+        optimiser: torch.optim.Optimizer,
     ) -> None:
-        self._activation = activation()
-        self._derivative = _DERIVATIVES[activation]
+        self._activation, self._derivative = _ACTIVATIONS[activation]
         first = [chain[0] for chain in chains]
-        ordered = [layer.weight for layer in first] + [layer.bias for layer in first]
-        self.gradient = _flatten(module, ordered)
+        leading: list[Any] = [*(layer.weight for layer in first), *(layer.bias for layer in first)]
+        chosen = {id(parameter) for parameter in leading}
+        ordered = [*leading, *(p for p in module.parameters() if id(p) not in chosen)]
+        self._flat, self.gradient = _flatten(ordered)
+        self._moments = _flatten_state(ordered, optimiser)
+        self._group = optimiser.param_groups[0]
         self._widths = [len(layer.bias) for layer in first]
         shape = sum(self._widths), first[0].weight.shape[1]
-        self._weight = _joined(first[0].weight.data, shape)
-        self._bias = _joined(first[0].bias.data, shape[:1])
-        self._weight_gradient = _joined(first[0].weight.grad, shape)
-        self._bias_gradient = _joined(first[0].bias.grad, shape[:1])
-        self._rest = [chain[1:] for chain in chains]
+        self._first = _Layer(first[0].weight, first[0].bias, shape)
+        self._rest = [
+            [
+                _Layer(layer.weight, layer.bias, (layer.out_features, layer.in_features))
+                for layer in chain[1:]
+            ]
+            for chain in chains
+        ]
         self._passed: tuple[Tensor, list[list[Tensor]]] = torch.empty(0), []
 
-    @torch.no_grad()
     def forward(self, inputs: Tensor) -> list[Tensor]:
         """Outputs (B, ·) of each perceptron."""
-        both = torch.addmm(self._bias, inputs, self._weight.t())
         found = []
-        for part, layers in zip(both.split(self._widths, 1), self._rest, strict=True):
+        both = self._first.forward(inputs).split(self._widths, 1)
+        for part, layers in zip(both, self._rest, strict=True):
             entering = [part]
             for layer in layers:
                 entering[-1] = self._activation(entering[-1])
-                entering.append(torch.addmm(layer.bias, entering[-1], layer.weight.t()))
+                entering.append(layer.forward(entering[-1]))
             found.append(entering)
         self._passed = inputs, found
         return [entering[-1] for entering in found]
 
-    @torch.no_grad()
     def backward(self, gradients: Sequence[Tensor]) -> None:
         """Write :attr:`gradient` for gradients of the outputs of the last pass."""
         inputs, found = self._passed
-        change = inputs.new_empty(len(inputs), len(self._bias))
-        for part, gradient, entering, layers in zip(
-            change.split(self._widths, 1), gradients, found, self._rest, strict=True
-        ):
+        changes = []
+        for gradient, entering, layers in zip(gradients, found, self._rest, strict=True):
             for layer, entered in zip(reversed(layers), reversed(entering[:-1]), strict=True):
-                assert layer.weight.grad is not None
-                torch.mm(gradient.t(), entered, out=layer.weight.grad)
-                torch.sum(gradient, 0, out=layer.bias.grad)
+                layer.backward(gradient, entered)
                 gradient = self._derivative(torch.mm(gradient, layer.weight), entered)
-            part.copy_(gradient)
-        torch.mm(change.t(), inputs, out=self._weight_gradient)
-        torch.sum(change, 0, out=self._bias_gradient)
+            changes.append(gradient)
+        self._first.backward(torch.cat(changes, 1), inputs)
 
-    def clip_gradient(self, most: float) -> None:
-        """Cut the norm of the gradient to `most`."""
+    def descend(self, most: float) -> None:
+        """A step of Adam by the gradient, its norm cut to `most`; as the optimiser would do it."""
         factor = most / (float(self.gradient.norm()) + 1e-6)
         if factor < 1.0:
             self.gradient.mul_(factor)
+        group, (mean, square, step) = self._group, self._moments
+        adam(
+            [self._flat],
+            [self.gradient],
+            [mean],
+            [square],
+            [],
+            [step],
+            fused=True,
+            amsgrad=False,
+            beta1=group["betas"][0],
+            beta2=group["betas"][1],
+            lr=group["lr"],
+            weight_decay=group["weight_decay"],
+            eps=group["eps"],
+            maximize=False,
+        )
 
 
 class TwinNetwork:
@@ -109,7 +152,7 @@ class TwinNetwork:
         chains = [[*linear_modules(extractor.policy_net), policy.action_net], valuing]
         if isinstance(policy.action_net, nn.Identity):
             self._own, chains = extractor.policy_net, [valuing]
-        self.joint = JointNetwork(policy, chains, policy.activation_fn)
+        self.joint = JointNetwork(policy, chains, policy.activation_fn, policy.optimizer)
         self._outputs = torch.empty(0)
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
@@ -136,10 +179,8 @@ def linear_modules(module: nn.Module) -> list[nn.Linear]:
     return [layer for layer in module.modules() if isinstance(layer, nn.Linear)]
 
 
-def _flatten(module: nn.Module, first: Sequence[Tensor]) -> Tensor:
-    """Make all parameters views of one array, these ones first; returns that of gradients."""
-    chosen = {id(parameter) for parameter in first}
-    ordered = [*first, *(p for p in module.parameters() if id(p) not in chosen)]
+def _flatten(ordered: Sequence[Any]) -> tuple[Tensor, Tensor]:
+    """Make parameters views of one array; returns it and that of their gradients."""
     total = sum(parameter.numel() for parameter in ordered)
     flat, gradient = (torch.zeros(total, device=ordered[0].device) for _ in range(2))
     at = 0
@@ -149,7 +190,29 @@ def _flatten(module: nn.Module, first: Sequence[Tensor]) -> Tensor:
         parameter.data = flat[at:stop].view(parameter.shape)
         parameter.grad = gradient[at:stop].view(parameter.shape)
         at = stop
-    return gradient
+    return flat, gradient
+
+
+def _flatten_state(
+    ordered: Sequence[Any], optimiser: torch.optim.Optimizer
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same for what Adam remembers of them: means, squares, and the number of steps."""
+    total = sum(parameter.numel() for parameter in ordered)
+    device = ordered[0].device
+    found = torch.zeros(total, device=device), torch.zeros(total, device=device)
+    known = optimiser.state.get(ordered[0], {})
+    step = torch.as_tensor(known.get("step", 0.0), dtype=torch.float32).clone().to(device)
+    at = 0
+    for parameter in ordered:
+        stop = at + parameter.numel()
+        state = optimiser.state[parameter]
+        for name, flat in zip(("exp_avg", "exp_avg_sq"), found, strict=True):
+            if name in state:
+                flat[at:stop] = state[name].reshape(-1)
+            state[name] = flat[at:stop].view(parameter.shape)
+        state["step"] = step
+        at = stop
+    return *found, step
 
 
 def _joined(first: Any, shape: tuple[int, ...]) -> Tensor:

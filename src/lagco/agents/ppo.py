@@ -104,8 +104,7 @@ class BatchedPPO(PPO):
             order = np.random.permutation(total)
             for start in range(0, total, size):
                 parts += self.differentiate(rollout, order[start : start + size], weighting)
-                self.network.joint.clip_gradient(self.max_grad_norm)
-                self.policy.optimizer.step()
+                self.network.joint.descend(self.max_grad_norm)
                 steps += 1
         self._n_updates += self.n_epochs
         self._record(parts / steps, weighting)
