@@ -72,6 +72,7 @@ _HOMES = {
     "lagco.latent.space": ("LatentSpace",),
     "lagco.latent.wrapper": ("wrap",),
     "lagco.pretraining": ("embed", "pretrain"),
+    "lagco.rendering": ("render",),
     "lagco.solving": ("Answer", "solve"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -141,6 +142,7 @@ if TYPE_CHECKING:
     from lagco.latent.wrapper import wrap as wrap
     from lagco.pretraining import embed as embed
     from lagco.pretraining import pretrain as pretrain
+    from lagco.rendering import render as render
     from lagco.solving import Answer as Answer
     from lagco.solving import solve as solve
 
