@@ -172,7 +172,7 @@ class CompiledView:
         self._sent = [np.zeros((0, 2 * width), dtype=np.float32) for width in widths[1:]]
         self._stamp = np.zeros((2, 0), dtype=np.int64)
         self._clock = np.zeros(1, dtype=np.int64)
-        self._total = np.zeros((1, k), dtype=np.float32)
+        self._total = np.zeros((0, k), dtype=np.float32)
         self._rewired_count = np.zeros(1, dtype=np.int64)
         self.rewire(view)
 
@@ -211,6 +211,7 @@ class CompiledView:
             self._outputs = [enlarged(array, 0, room) for array in self._outputs]
             self._sent = [enlarged(array, 0, room) for array in self._sent]
             self._stamp = enlarged(self._stamp, 1, room)
+            self._total = enlarged(self._total, 0, room)
             self._scratch, self._rewired = np.zeros((2, room), dtype=np.int32)
             self._affected = [np.zeros(room, dtype=np.int32) for _ in self._outputs]
         room = self._ends.shape[1]
