@@ -16,22 +16,22 @@ _FAST = {"contract"}  # fused multiply-add; nothing that reorders sums
 
 
 @njit(cache=True, fastmath=_FAST)
-def edge_hidden(e, row, side, columns, w, b, hidden):  # type: ignore[no-untyped-def]
-    """Hidden layer of the edge network for one direction of an edge.
+def edge_hidden(e, row, directed, columns, w, b, hidden):  # type: ignore[no-untyped-def]
+    """Hidden layer of the edge network for an edge; a directed one has a row in each direction.
 
     Args:
-        e: number of the edge, `row` of its message features, `side` 0 along or 1 against it.
+        e: number of the edge, `row` of its message features, the next one against its direction.
         columns: (d_e, ≥ E) edge features.
-        w: (d_m, k) and `b` (k,): first layer; the last input of a directed view is `side`.
+        w: (d_m, k) and `b` (k,): first layer; the last input of a directed view is 1 against it.
         hidden: (≥ R, k), written.
     """
-    width = columns.shape[0]
+    last = w.shape[0] - 1
     for k in range(w.shape[1]):
         hidden[row, k] = b[k]
     add_columns(hidden, row, columns, e, w)
-    if side == 1:
+    if directed:
         for k in range(w.shape[1]):
-            hidden[row, k] += w[width, k]
+            hidden[row + 1, k] = max(hidden[row, k] + w[last, k], np.float32(0.0))
     for k in range(w.shape[1]):
         hidden[row, k] = max(hidden[row, k], np.float32(0.0))
 
@@ -189,9 +189,8 @@ def first_layer(  # type: ignore[no-untyped-def]
     distinct = min(edge_count, 1) if constant else edge_count
     for q in range(distinct):
         e = changed_edges[0, q]
-        for side in range(sides):
-            place = side if constant else sides * e + side
-            edge_hidden(e, place, side, edge_columns, edge_w, edge_b, hidden)
+        place = 0 if constant else sides * e
+        edge_hidden(e, place, directed, edge_columns, edge_w, edge_b, hidden)
     if kept.shape[0] and distinct:
         places = np.empty(sides * distinct, dtype=np.int64)
         for q in range(distinct):

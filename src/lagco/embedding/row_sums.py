@@ -8,6 +8,7 @@ those of the plain loop, whatever the block. Arrays are contiguous; indices are 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -130,6 +131,64 @@ def add_neighbours(typingctx, out, i, table, rows, low, high):  # type: ignore[n
 
         width = sums.common_width(lines)
         _add_rows(builder, [sums.row(args[1])], width, builder.sub(high, low), term)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic
+def pool_columns(typingctx, rows, weights, elements, count, start, sums, highest, lowest):  # type: ignore[no-untyped-def]
+    """Sum, maximum and minimum of rows (·, d), written from place `start` on.
+
+    Row k < `count` is rows[elements[k]], or rows[k] without elements (0,). It counts weights[k]
+    times, once without weights (0,), and not at all where that is not positive. Where no row counts
+    the sum is 0, the other two are infinite.
+    """
+    index = types.intp
+    signature = _checked(
+        types.void(rows, weights, elements, index, index, sums, highest, lowest)
+    )
+
+    def generate(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> Any:
+        lines, weight, element = (_Array(context, builder, sig, args, a) for a in range(3))
+        places = [
+            builder.gep(_Array(context, builder, sig, args, a).row(_INDEX(0)), [args[4]])
+            for a in (5, 6, 7)
+        ]
+        once = cgutils.alloca_once_value(builder, ir.DoubleType()(1.0))
+        weighted = builder.icmp_signed(">", weight.shape[0], _INDEX(0))
+        chosen = builder.icmp_signed(">", element.shape[0], _INDEX(0))
+        count, width = args[3], lines.shape[-1]
+        done = cgutils.alloca_once_value(builder, _INDEX(0))
+        for block in _BLOCKS[1:]:
+            kind = ir.VectorType(ir.FloatType(), block)
+            found = [cgutils.alloca_once(builder, kind) for _ in places]
+            left = builder.sub(width, builder.load(done))
+            with cgutils.for_range(builder, builder.sdiv(left, _INDEX(block))):
+                at = builder.load(done)
+                for total, begin in zip(found, (0.0, -math.inf, math.inf), strict=True):
+                    builder.store(_spread(builder, ir.FloatType()(begin), kind), total)
+                with cgutils.for_range(builder, count, intp=_INDEX) as loop:
+                    k = loop.index
+                    number = cgutils.alloca_once(builder, _INDEX)
+                    builder.store(k, number)
+                    with builder.if_then(chosen):
+                        builder.store(element.item(k), number)
+                    times = builder.load(builder.select(weighted, weight.row(k), once))
+                    with builder.if_then(builder.fcmp_ordered(">", times, ir.DoubleType()(0.0))):
+                        row = lines.row(builder.load(number))
+                        line = builder.load(_block(builder, row, at, kind), align=4)
+                        factor = _spread(builder, builder.fptrunc(times, ir.FloatType()), kind)
+                        total, high, low = (builder.load(each) for each in found)
+                        above = builder.fcmp_ordered(">", line, high)
+                        below = builder.fcmp_ordered("<", line, low)
+                        builder.store(builder.fadd(total, builder.fmul(factor, line)), found[0])
+                        builder.store(builder.select(above, line, high), found[1])
+                        builder.store(builder.select(below, line, low), found[2])
+                for place, total in zip(places, found, strict=True):
+                    target = _block(builder, place, at, kind)
+                    builder.store(builder.load(total), target, align=4)
+                builder.store(builder.add(at, _INDEX(block)), done)
         return context.get_dummy_value()
 
     return signature, generate

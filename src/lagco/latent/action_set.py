@@ -12,13 +12,14 @@ from lagco.core.env import ContinuousEnv
 from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum
 from lagco.latent.components import State, Table
 from lagco.latent.kernels import (
-    EQUAL,
     MAX,
     MEAN,
     MIN,
+    NO_PATH,
+    NO_WEIGHTS,
+    NOTHING,
     nearest_row,
-    pool_positions,
-    pool_rows,
+    pool_actions,
     write_summary,
 )
 from lagco.latent.layout import ActionLayout, PathPart
@@ -59,6 +60,7 @@ class ActionSet:
         self._state = state
         self._names = layout.names
         self._path = layout.path
+        self._vectors = tuple([tables[name].vectors for name in layout.names])
         self._rows: Array | None = None
         self._space: FlatSpace | ProductSpace | PathSpace | None = None
 
@@ -72,14 +74,13 @@ class ActionSet:
         return self._space
 
     def _product(self) -> ProductSpace:
-        vectors = [self._tables[name].vectors for name in self._names]
         projection = self._layout.projection
         if projection is None:
-            return self._shape.space(vectors, "concat")
+            return self._shape.space(self._vectors, "concat")
         columns = self._layout.columns
         projected = [
             table @ projection[columns[name]]
-            for name, table in zip(self._names, vectors, strict=True)
+            for name, table in zip(self._names, self._vectors, strict=True)
         ]
         return self._shape.space(projected, "sum")
 
@@ -146,12 +147,9 @@ class ActionSet:
     @property
     def size(self) -> int:
         """Number of declared actions; paths, and several exclusions at once, are listed for it."""
-        if self._single:
-            return len(self._tables[self._names[0]].values)
-        space = self.space
-        if isinstance(space, PathSpace) or self.listed_to_count:
-            return len(space.list())
-        return space.size - self._shape.excluded
+        if self._path is None:
+            return self._shape.size
+        return len(self.space.list())
 
     @property
     def listed_to_count(self) -> bool:
@@ -284,34 +282,29 @@ class ActionSet:
         Elements count as often as actions contain them: a target as often as it has objects, a node
         as often as there are other nodes to go with it. Paths count by the nodes they may visit.
         """
-        layout = self._layout
+        layout, path = self._layout, self._path
         found = np.empty((4, layout.width), dtype=np.float32)
-        weights = self._shape.weights
-        for name, table in self._tables.items():
-            weight = weights.get(name, EQUAL)
-            pool_rows(table.vectors, weight, layout.columns[name].start, found)
-        path = self._path
+        vectors, weights, starts = self._vectors, self._shape.row_weights, layout.starts
+        positions, size = NO_PATH, 0.0
         if path is None:
-            return found, float(self.size)
-        demands, view = self._demands(path)
-        counts, visits = path.reader.counts(self._state, demands, view)
-        self._pool_paths(path, counts, found)
-        total = self._shape.choices
-        if demands is not None:
-            total *= max(visits / max(len(demands.values), 1), 1.0)
-        return found, total
-
-    def _pool_paths(self, path: PathPart, counts: Array, out: Array) -> None:
-        reader, columns = path.reader, self._layout.columns[path.name]
-        mean, factor = self._layout.scales[path.name]
-        z = self._state.embeddings[reader.view]
-        if reader.pooling is None:
-            pool_positions(z, counts, mean, factor, columns.start, out)
-        elif reader.width == z.shape[1]:  # nodes themselves stand for what they are pooled to
-            rows = ((z - mean) * factor).astype(np.float32)
-            pool_rows(rows, counts.sum(axis=0), columns.start, out)
+            size = float(self.size)
         else:
-            out[:, columns] = 0.0
+            reader, start = path.reader, layout.columns[path.name].start
+            mean, factor = layout.scales[path.name]
+            z = self._state.embeddings[reader.view]
+            demands, view = self._demands(path)
+            counts, visits = reader.counts(self._state, demands, view)
+            size = self._shape.choices
+            if demands is not None:
+                size *= max(visits / max(len(demands.values), 1), 1.0)
+            if reader.pooling is None:
+                positions = z, counts, mean, factor, start
+            elif reader.width == z.shape[1]:  # nodes themselves stand for what they are pooled to
+                rows = ((z - mean) * factor).astype(np.float32)
+                vectors, weights = (*vectors, rows), (*weights, counts.sum(axis=0))
+                starts = np.append(starts, start)
+        pool_actions(vectors or NOTHING, weights or NO_WEIGHTS, starts, *positions, found)
+        return found, size
 
     def summary(
         self,

@@ -5,9 +5,23 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from lagco.embedding.row_sums import pool_columns
+
 MEAN, MAX, MIN, SUM, ROOT_SUM = range(5)
 #: weights of rows that all count the same
 EQUAL = np.zeros(0)
+#: no rows in particular
+NONE = np.zeros(0, dtype=np.int64)
+#: tables and weights of no component, and arguments of `pool_actions` where there is no path
+NOTHING = (np.zeros((0, 0), dtype=np.float32),)
+NO_WEIGHTS = (EQUAL,)
+NO_PATH = (
+    NOTHING[0],
+    np.zeros((0, 0)),
+    np.zeros(0, dtype=np.float32),
+    np.zeros(0, dtype=np.float32),
+    0,
+)
 
 
 @njit(cache=True)
@@ -27,33 +41,26 @@ def attached_values(objects, column, owners, positions, start, mean, factor, out
 
 
 @njit(cache=True)
-def pool_rows(rows, weights, start, out):  # type: ignore[no-untyped-def]
+def pool_rows(rows, weights, elements, start, out):  # type: ignore[no-untyped-def]
     """Mean, max, min and sum of `rows` (k, d) into the columns of `out` (4, ·) from `start` on.
 
     weights: (k,), how often each row counts, rows of weight 0 not at all; `EQUAL` for once each.
-    Zeros where no row counts. Returns the total weight.
+    elements: (m,) the rows that count, once each; `NONE` for all of them.
+    Zeros where no row counts.
     """
-    count, width = rows.shape
-    out[:, start : start + width] = 0.0
-    total = 0.0
-    for i in range(count):
-        weight = weights[i] if weights.shape[0] else 1.0
-        if weight <= 0.0:
-            continue
-        for c in range(width):
-            value = rows[i, c]
-            at = start + c
-            out[SUM, at] += np.float32(weight) * value
-            if total == 0.0:
-                out[MAX, at] = out[MIN, at] = value
-            else:
-                out[MAX, at] = max(out[MAX, at], value)
-                out[MIN, at] = min(out[MIN, at], value)
-        total += weight
+    count = elements.shape[0] if elements.shape[0] else rows.shape[0]
+    total = float(count)
+    if weights.shape[0]:
+        total = 0.0
+        for i in range(count):
+            total += max(weights[i], 0.0)
+    stop = start + rows.shape[1]
     if total > 0.0:
-        for at in range(start, start + width):
+        pool_columns(rows, weights, elements, count, start, out[SUM], out[MAX], out[MIN])
+        for at in range(start, stop):
             out[MEAN, at] = out[SUM, at] / total
-    return total
+    else:
+        out[:, start:stop] = 0.0
 
 
 @njit(cache=True)
@@ -68,22 +75,53 @@ def pool_positions(z, counts, mean, scale, start, out):  # type: ignore[no-untyp
         for i in range(n):
             for c in range(width):
                 rows[i, c] = (z[i, c] - mean[t * width + c]) * scale[t * width + c]
-        pool_rows(rows, counts[t], start + t * width, out)
+        pool_rows(rows, counts[t], NONE, start + t * width, out)
 
 
 @njit(cache=True)
-def write_pooled(rows, poolings, out):  # type: ignore[no-untyped-def]
-    """Poolings of `rows` (k, d), one after the other: (len(poolings) · d,)."""
-    count, width = rows.shape
-    found = np.empty((4, width), dtype=np.float32)
-    pool_rows(rows, EQUAL, 0, found)
-    root = np.float32(np.sqrt(max(count, 1)))
-    for k in range(poolings.shape[0]):
-        for c in range(width):
-            if poolings[k] == ROOT_SUM:
-                out[k * width + c] = found[SUM, c] / root
-            else:
-                out[k * width + c] = found[poolings[k], c]
+def write_pooled(tables, chosen, whole, poolings, starts, out):  # type: ignore[no-untyped-def]
+    """Poolings of embeddings, part by part, one pooling after the other.
+
+    Args:
+        tables: per part the embeddings (n, p) of its view, and `chosen` the nodes (k,) that count,
+            all of them where `whole` (parts,) says so.
+        poolings: per part its codes, and `starts` (parts,) its first place in `out`.
+    """
+    found = np.empty((4, tables[0].shape[1]), dtype=np.float32)
+    for part in range(len(tables)):
+        rows, codes = tables[part], poolings[part]
+        width = rows.shape[1]
+        count = rows.shape[0] if whole[part] else chosen[part].shape[0]
+        if count:
+            pool_rows(rows, EQUAL, chosen[part], 0, found)
+        else:
+            found[:] = 0.0
+        root = np.float32(np.sqrt(max(count, 1)))
+        for k in range(codes.shape[0]):
+            at = starts[part] + k * width
+            for c in range(width):
+                if codes[k] == ROOT_SUM:
+                    out[at + c] = found[SUM, c] / root
+                else:
+                    out[at + c] = found[codes[k], c]
+
+
+@njit(cache=True)
+def pool_actions(  # type: ignore[no-untyped-def]
+    tables, weights, starts, z, counts, mean, scale, path_start, out
+):
+    """`pool_rows` for the tables of all components, and `pool_positions` for a path.
+
+    Args:
+        tables: per component its vectors (k, d), `weights` of the rows, and `starts` in `out`.
+        counts: (positions, n) and what follows: of a path; (0, 0) without one.
+        out: (4, ·), written; zeros in the columns of nothing.
+    """
+    out[:] = 0.0
+    for t in range(len(tables)):
+        pool_rows(tables[t], weights[t], NONE, starts[t], out)
+    if counts.shape[0]:
+        pool_positions(z, counts, mean, scale, path_start, out)
 
 
 @njit(cache=True)

@@ -59,6 +59,11 @@ class ActionLayout:
         return sorted(names, key=lambda name: name == last)
 
     @cached_property
+    def starts(self) -> Array:
+        """First column of each of :attr:`names`."""
+        return np.array([self.columns[name].start for name in self.names] or [0], dtype=np.int64)
+
+    @cached_property
     def order(self) -> list[int]:
         """Of each component as declared, its place in :attr:`names`; the path's is behind them."""
         return [self.names.index(n) if n in self.names else len(self.names) for n in self.columns]
