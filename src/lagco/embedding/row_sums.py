@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 #: Columns that are summed at a time, as many as are left.
-_BLOCKS = (128, 64, 32, 16, 8, 1)
+_BLOCKS = (128, 64, 32, 16, 8, 4, 2, 1)
 #: Rows that are summed at a time where they share a table.
 _TOGETHER = 4
 _FUSED = ("contract",)
@@ -188,6 +188,37 @@ def pool_columns(typingctx, rows, weights, elements, count, start, sums, highest
                 for place, total in zip(places, found, strict=True):
                     target = _block(builder, place, at, kind)
                     builder.store(builder.load(total), target, align=4)
+                builder.store(builder.add(at, _INDEX(block)), done)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic
+def write_standardised(typingctx, out, i, at, table, t, mean, factor, start):  # type: ignore[no-untyped-def]
+    """out[i, at + c] = (table[t, c] - mean[start + c]) * factor[start + c] for all columns c."""
+    index = types.intp
+    signature = _checked(types.void(out, index, index, table, index, mean, factor, index))
+
+    def generate(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> Any:
+        target, lines, means, factors = (
+            _Array(context, builder, sig, args, a) for a in (0, 3, 5, 6)
+        )
+        to = builder.gep(target.row(args[1]), [args[2]])
+        row = lines.row(args[4])
+        middle, scale = means.row(args[7]), factors.row(args[7])
+        done = cgutils.alloca_once_value(builder, _INDEX(0))
+        for block in _BLOCKS[1:]:
+            kind = ir.VectorType(ir.FloatType(), block)
+            left = builder.sub(lines.shape[-1], builder.load(done))
+            with cgutils.for_range(builder, builder.sdiv(left, _INDEX(block))):
+                at = builder.load(done)
+                value, shift, width = (
+                    builder.load(_block(builder, each, at, kind), align=4)
+                    for each in (row, middle, scale)
+                )
+                found = builder.fmul(builder.fsub(value, shift), width)
+                builder.store(found, _block(builder, to, at, kind), align=4)
                 builder.store(builder.add(at, _INDEX(block)), done)
         return context.get_dummy_value()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from lagco.embedding.row_sums import pool_columns
+from lagco.embedding.row_sums import pool_columns, write_standardised
 
 MEAN, MAX, MIN, SUM, ROOT_SUM = range(5)
 #: weights of rows that all count the same
@@ -29,15 +29,14 @@ def attached_values(objects, column, owners, positions, start, mean, factor, out
     """Vectors of objects (k, w), and from column `start` on ``column[owners, positions]``
     standardised; objects without rows are left alone.
     """
-    width = column.shape[2]
     known = objects.shape[1] if objects.shape[0] else 0
+    listed = column.shape[1]
+    rows = column.reshape(column.shape[0] * listed, column.shape[2])
     for i in range(owners.shape[0]):
         for c in range(known):
             out[i, c] = objects[i, c]
-        for c in range(width):
-            at = start + c
-            value = np.float32(column[owners[i], positions[i], c])
-            out[i, at] = (value - mean[at]) * factor[at]
+        row = owners[i] * listed + positions[i]
+        write_standardised(out, i, start, rows, row, mean, factor, start)
 
 
 @njit(cache=True)
@@ -73,8 +72,7 @@ def pool_positions(z, counts, mean, scale, start, out):  # type: ignore[no-untyp
     rows = np.empty((n, width), dtype=np.float32)
     for t in range(counts.shape[0]):
         for i in range(n):
-            for c in range(width):
-                rows[i, c] = (z[i, c] - mean[t * width + c]) * scale[t * width + c]
+            write_standardised(rows, i, 0, z, i, mean, scale, t * width)
         pool_rows(rows, counts[t], NONE, start + t * width, out)
 
 
@@ -152,8 +150,7 @@ def node_vectors(z, features, columns, elements, mean, scale, out):  # type: ign
     width, extra = z.shape[1], columns.shape[0]
     for i in range(elements.shape[0]):
         node = elements[i]
-        for c in range(width):
-            out[i, c] = (z[node, c] - mean[c]) * scale[c]
+        write_standardised(out, i, 0, z, node, mean, scale, 0)
         for c in range(extra):
             out[i, width + c] = (features[columns[c], node] - mean[width + c]) * scale[width + c]
 
@@ -165,9 +162,8 @@ def edge_vectors(z, edges, features, columns, elements, mean, scale, out):  # ty
     for i in range(elements.shape[0]):
         edge = elements[i]
         u, v = edges[0, edge], edges[1, edge]
-        for c in range(width):
-            out[i, c] = (z[u, c] - mean[c]) * scale[c]
-            out[i, width + c] = (z[v, c] - mean[width + c]) * scale[width + c]
+        write_standardised(out, i, 0, z, u, mean, scale, 0)
+        write_standardised(out, i, width, z, v, mean, scale, width)
         for c in range(extra):
             at = 2 * width + c
             out[i, at] = (features[columns[c], edge] - mean[at]) * scale[at]
@@ -180,8 +176,7 @@ def position_vectors(z, mean, scale, slots, out):  # type: ignore[no-untyped-def
     out[slots:] = 0.0
     for t in range(slots):
         for i in range(n):
-            for c in range(width):
-                out[t, i, c] = (z[i, c] - mean[t * width + c]) * scale[t * width + c]
+            write_standardised(out[t], i, 0, z, i, mean, scale, t * width)
 
 
 @njit(cache=True)
