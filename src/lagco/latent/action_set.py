@@ -16,9 +16,12 @@ from lagco.latent.kernels import (
     MEAN,
     MIN,
     NO_PATH,
+    NO_VALUES,
     NO_WEIGHTS,
     NOTHING,
+    nearest_parts,
     nearest_row,
+    part_values,
     pool_actions,
     write_summary,
 )
@@ -28,6 +31,7 @@ from lagco.latent.scale import Moments
 from lagco.latent.shape import ActionShape
 from lagco.latent.validity import LateValidity, RowValidity
 from lagco.search import (
+    CODES,
     LISTED,
     FlatSpace,
     Metric,
@@ -39,6 +43,8 @@ from lagco.search import (
 )
 
 _METRICS = {"cosine": 0, "inner": 1, "l2": 2}
+#: actions that are asked about before a search goes on in order
+_ASKED = (16, 128)
 
 
 class ActionSet:
@@ -174,11 +180,9 @@ class ActionSet:
         ``indices`` of the result are rows for :meth:`parts`.
         """
         layout = self._layout
-        if k == 1 and self._single and layout.projection is None:
-            vectors = self._tables[self._names[0]].vectors
-            row, score = nearest_row(vectors, query, _METRICS[metric])
-            found = Neighbours(np.array([[row]]), np.array([score]))
-            if row >= 0 and (env is None or LateValidity(self, env)(found.indices)[0]):
+        if k == 1 and env is not None and self._path is None and layout.projection is None:
+            found = self._nearest_one(query, metric, env)
+            if found is not None:
                 return found
         valid = None
         if env is not None:
@@ -194,24 +198,37 @@ class ActionSet:
         ]
         return space.nearest(query, k, metric, valid, masks if possible else None)
 
+    def _nearest_one(self, query: Array, metric: Metric, env: ContinuousEnv) -> Neighbours | None:
+        """The nearest valid action, if it is among the first that are asked about."""
+        shape, layout = self._shape, self._layout
+        if query.shape != layout.mean.shape:
+            return None  # the search says what is wrong
+        if self._single:
+            row, score = nearest_row(self._vectors[0], query, _METRICS[metric])
+            found = Neighbours(np.array([[row]]), np.array([score]))
+            return found if row >= 0 and LateValidity(self, env)(found.indices)[0] else None
+        axes = shape.axes
+        for count in _ASKED if axes is not None else ():
+            rows, parts, scores, finite = nearest_parts(
+                self._vectors, layout.offsets, axes, query, CODES[metric], shape.row_values,
+                layout.order, count,
+            )  # fmt: skip
+            if not finite:
+                return None
+            valid = np.asarray(env.are_valid_actions(env.actions_from_parts(parts)), dtype=bool)
+            if valid.shape != scores.shape:
+                return None
+            first = int(valid.argmax())
+            if valid[first]:
+                return Neighbours(rows[first : first + 1], scores[first : first + 1])
+        return None
+
     def parts(self, rows: Array) -> Array:
         """Values of the components, as declared, of search rows: (k, m)."""
         if self._rows is not None:
             rows = self._rows[rows[:, 0]]
-        names = self._names
-        if self._single:
-            return self._tables[names[0]].values[rows]
-        parts = np.empty_like(rows)
-        at = 0
-        for place in self._layout.order:
-            if place == len(names):
-                stop = at + rows.shape[1] - place
-                parts[:, at:stop] = rows[:, place:]
-                at = stop
-            else:
-                parts[:, at] = self._tables[names[place]].values[rows[:, place]]
-                at += 1
-        return parts
+        found: Array = part_values(rows, self._shape.row_values or NO_VALUES, self._layout.order)
+        return found
 
     def rows(self, parts: Array) -> Array:
         """Search rows of values of the components (k, m), those that are offered: (k', …).
@@ -236,8 +253,9 @@ class ActionSet:
         path: Sequence[int] = ()
         rest = list(part)
         for place in layout.order:
-            if place == len(names):
-                path, rest = rest[: len(part) - place], rest[len(part) - place :]
+            if place < 0:
+                long = len(part) - len(names)
+                path, rest = rest[:long], rest[long:]
             else:
                 values[names[place]] = rest.pop(0)
         row: dict[str, int] = {}

@@ -6,15 +6,20 @@ import numpy as np
 from numba import njit
 
 from lagco.embedding.row_sums import pool_columns, write_standardised
+from lagco.search.kernels import cosines
+from lagco.search.listed_kernels import COSINE, L2, best_tuples
 
 MEAN, MAX, MIN, SUM, ROOT_SUM = range(5)
 #: weights of rows that all count the same
 EQUAL = np.zeros(0)
+#: no action is known to be invalid
+ALL = np.zeros(0, dtype=np.bool_)
 #: no rows in particular
 NONE = np.zeros(0, dtype=np.int64)
 #: tables and weights of no component, and arguments of `pool_actions` where there is no path
 NOTHING = (np.zeros((0, 0), dtype=np.float32),)
 NO_WEIGHTS = (EQUAL,)
+NO_VALUES = (NONE,)
 NO_PATH = (
     NOTHING[0],
     np.zeros((0, 0)),
@@ -190,6 +195,49 @@ def admissible_counts(hops, sources, targets, limits, positions):  # type: ignor
             for t in range(hops[sources[e], v], min(latest + 1, positions)):
                 counts[t, v] += 1.0
     return counts
+
+
+@njit(cache=True)
+def part_values(rows, values, order):  # type: ignore[no-untyped-def]
+    """Values (k, m) of search rows (k, m), columns in the order declared.
+
+    values: per component, in the order of the search, what its rows stand for. order: (components,)
+    place of each in `values`; -1 for a path, whose nodes are the last columns of a row.
+    """
+    parts = np.empty_like(rows)
+    at = 0
+    for place in order:
+        if place >= 0:
+            for r in range(rows.shape[0]):
+                parts[r, at] = values[place][rows[r, place]]
+            at += 1
+        else:
+            for c in range(order.shape[0] - 1, rows.shape[1]):
+                parts[:, at] = rows[:, c]
+                at += 1
+    return parts
+
+
+@njit(cache=True)
+def nearest_parts(tables, starts, axes, query, metric, values, order, count):  # type: ignore[no-untyped-def]
+    """The `count` actions of a product nearest to `query`, best first.
+
+    tables, starts, axes: as for `best_tuples`; values, order: as for `part_values`.
+
+    Returns search rows (k, m), values (k, m), scores (k,), and whether all vectors are finite.
+    """
+    asked = query.astype(np.float64)
+    rows, linear, norms, _, check = best_tuples(
+        tables, starts, axes[0], axes[1], axes[2], asked, metric, ALL, count
+    )
+    square = 0.0
+    for value in asked:
+        square += value * value
+    if metric == COSINE:
+        scores = cosines(linear, norms, np.sqrt(square))
+    else:
+        scores = linear if metric == L2 else -linear
+    return rows, part_values(rows, values, order), scores, np.isfinite(check + square)
 
 
 @njit(cache=True)

@@ -13,7 +13,7 @@ from lagco.arrays import Array
 from lagco.latent.components import Table
 from lagco.latent.kernels import EQUAL
 from lagco.latent.layout import ActionLayout
-from lagco.search import Dependence, ProductSpace
+from lagco.search import LISTED, Dependence, ProductSpace
 
 
 class ActionShape:
@@ -66,12 +66,28 @@ class ActionShape:
         )
 
     @cached_property
+    def axes(self) -> Any:
+        """Axes of the product as `best_tuples` reads them; None where it does not list them all."""
+        space = self._product(self._blank, "concat")
+        listed = space.size <= LISTED and space.listable(space.size) and not space.different
+        return space.layout.members if listed and space.size else None
+
+    @cached_property
+    def row_values(self) -> tuple[Array, ...]:
+        """What the rows of all components stand for, in the order of the search."""
+        return tuple([self._values[name] for name in self._names])
+
+    @property
+    def _blank(self) -> list[Array]:
+        """Vectors without columns, where these do not matter."""
+        return [np.zeros((len(self._values[name]), 0), np.float32) for name in self._names]
+
+    @cached_property
     def size(self) -> int:
         """Number of actions without a path; several exclusions at once are listed for it."""
         if len(self._names) == 1:
             return len(self._values[self._names[0]])
-        blank = [np.zeros((len(self._values[name]), 0), np.float32) for name in self._names]
-        space = self._product(blank, "concat")
+        space = self._product(self._blank, "concat")
         if len(self._different) > 1:
             return len(space.list())
         excluded = 0
