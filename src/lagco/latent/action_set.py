@@ -43,8 +43,8 @@ from lagco.search import (
 )
 
 _METRICS = {"cosine": 0, "inner": 1, "l2": 2}
-#: actions that are asked about before a search goes on in order
-_ASKED = (16, 128)
+#: times the actions asked about at first, before a search goes on in order
+_ASKED = (1, 8)
 
 
 class ActionSet:
@@ -180,8 +180,8 @@ class ActionSet:
         ``indices`` of the result are rows for :meth:`parts`.
         """
         layout = self._layout
-        if k == 1 and env is not None and self._path is None and layout.projection is None:
-            found = self._nearest_one(query, metric, env)
+        if env is not None and self._path is None and layout.projection is None:
+            found = self._nearest_listed(query, k, metric, env)
             if found is not None:
                 return found
         valid = None
@@ -198,17 +198,23 @@ class ActionSet:
         ]
         return space.nearest(query, k, metric, valid, masks if possible else None)
 
-    def _nearest_one(self, query: Array, metric: Metric, env: ContinuousEnv) -> Neighbours | None:
-        """The nearest valid action, if it is among the first that are asked about."""
+    def _nearest_listed(
+        self, query: Array, k: int, metric: Metric, env: ContinuousEnv
+    ) -> Neighbours | None:
+        """The k nearest valid actions of a small set, if the first ones asked about hold them.
+
+        None also where something is wrong, which the search says.
+        """
         shape, layout = self._shape, self._layout
-        if query.shape != layout.mean.shape:
-            return None  # the search says what is wrong
-        if self._single:
+        if query.shape != layout.mean.shape or metric not in CODES:
+            return None
+        if k == 1 and self._single:
             row, score = nearest_row(self._vectors[0], query, _METRICS[metric])
             found = Neighbours(np.array([[row]]), np.array([score]))
             return found if row >= 0 and LateValidity(self, env)(found.indices)[0] else None
         axes = shape.axes
-        for count in _ASKED if axes is not None else ():
+        for times in _ASKED if axes is not None and k > 0 else ():
+            count = times * max(16, 3 * k)
             rows, parts, scores, finite = nearest_parts(
                 self._vectors, layout.offsets, axes, query, CODES[metric], shape.row_values,
                 layout.order, count,
@@ -218,9 +224,9 @@ class ActionSet:
             valid = np.asarray(env.are_valid_actions(env.actions_from_parts(parts)), dtype=bool)
             if valid.shape != scores.shape:
                 return None
-            first = int(valid.argmax())
-            if valid[first]:
-                return Neighbours(rows[first : first + 1], scores[first : first + 1])
+            chosen = valid.nonzero()[0][:k]
+            if len(chosen) == k or 0 < len(chosen) and len(scores) < count:
+                return Neighbours(rows[chosen], scores[chosen])
         return None
 
     def parts(self, rows: Array) -> Array:

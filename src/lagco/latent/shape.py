@@ -11,7 +11,7 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.latent.components import Table
-from lagco.latent.kernels import EQUAL
+from lagco.latent.kernels import EQUAL, NONE
 from lagco.latent.layout import ActionLayout
 from lagco.search import LISTED, Dependence, ProductSpace
 
@@ -68,9 +68,13 @@ class ActionShape:
     @cached_property
     def axes(self) -> Any:
         """Axes of the product as `best_tuples` reads them; None where it does not list them all."""
+        if self._different or not 0 < self.size <= LISTED:
+            return None
+        if not self._references:
+            count = len(self._names)
+            return np.arange(count), (NONE,) * count, np.zeros(count, np.bool_)
         space = self._product(self._blank, "concat")
-        listed = space.size <= LISTED and space.listable(space.size) and not space.different
-        return space.layout.members if listed and space.size else None
+        return space.layout.members if space.listable(space.size) else None
 
     @cached_property
     def row_values(self) -> tuple[Array, ...]:
@@ -85,8 +89,8 @@ class ActionShape:
     @cached_property
     def size(self) -> int:
         """Number of actions without a path; several exclusions at once are listed for it."""
-        if len(self._names) == 1:
-            return len(self._values[self._names[0]])
+        if not self._references and not self._different:
+            return math.prod(len(values) for values in self._values.values())
         space = self._product(self._blank, "concat")
         if len(self._different) > 1:
             return len(space.list())
