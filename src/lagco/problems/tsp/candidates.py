@@ -259,10 +259,9 @@ def _join(best, nodes, lengths, cost, key, parent):  # type: ignore[no-untyped-d
     own = cost[best]
     key[best], cost[best] = _FAR, _BEYOND
     for i in range(1, nodes):
-        value = lengths[i] + own + cost[i]
-        nearer = value < key[i]
-        key[i] = value if nearer else key[i]
-        parent[i] = best if nearer else parent[i]
+        value, before, origin = lengths[i] + own + cost[i], key[i], parent[i]
+        key[i] = value if value < before else before  # without a branch, as above
+        parent[i] = best if value < before else origin
 
 
 @njit(cache=True)
