@@ -12,7 +12,7 @@ from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.embedding.config import EncoderConfig
 from lagco.embedding.features import TableFeatures, ViewFeatures, enlarged
-from lagco.embedding.kernels import first_layer, rewire, sage_layer
+from lagco.embedding.kernels import encode, rewire
 from lagco.embedding.layout import ViewLayout
 from lagco.embedding.messages import count_rows
 
@@ -239,7 +239,7 @@ class CompiledView:
             self._affected[0], self._total,
         )  # fmt: skip
         last = len(weights.layers) - 1
-        self._layers: list[tuple[Any, ...]] = [
+        layers = [
             (
                 self._outputs[index], self._affected[index], n, self._first, self._source,
                 layer.w, layer.bias, index == last, weights.normalise, weights.slope,
@@ -248,13 +248,12 @@ class CompiledView:
             )
             for index, layer in enumerate(weights.layers)
         ]  # fmt: skip
+        self._layers: tuple[tuple[Any, ...], ...] = tuple(layers)
 
     def update(self) -> None:
         """Recompute what depends on the features noted as changed, and clear the notes."""
         noted = _merged(self._features.nodes) if self._shared else self._noted
-        number = first_layer(*self._before, *noted, *self._behind)
-        for arguments in self._layers if number else ():
-            number = sage_layer(number, *arguments)
+        encode(self._before, noted, self._behind, self._layers)
 
 
 def _merged(nodes: TableFeatures) -> tuple[Array, Array, Array]:

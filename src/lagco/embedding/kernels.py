@@ -297,3 +297,17 @@ def sage_layer(  # type: ignore[no-untyped-def]
             for o in range(width):
                 out[i, o] *= scale
     return rows
+
+
+@njit(cache=True)
+def encode(before, noted, behind, layers):  # type: ignore[no-untyped-def]
+    """Bring all layers up to date.
+
+    Args:
+        before, noted, behind: arguments of :func:`first_layer`.
+        layers: those of :func:`sage_layer` but for the first one, per layer.
+    """
+    number = first_layer(*before, *noted, *behind)
+    for index in range(len(layers)):
+        if number:
+            number = sage_layer(number, *layers[index])

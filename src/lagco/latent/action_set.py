@@ -18,6 +18,7 @@ from lagco.latent.kernels import (
     NO_PATH,
     NO_VALUES,
     NO_WEIGHTS,
+    NONE,
     NOTHING,
     nearest_parts,
     nearest_row,
@@ -68,6 +69,7 @@ class ActionSet:
         self._path = layout.path
         self._vectors = tuple([tables[name].vectors for name in layout.names])
         self._rows: Array | None = None
+        self._found: tuple[Array, Array] = (NONE, NONE)
         self._space: FlatSpace | ProductSpace | PathSpace | None = None
 
     # -- the space that is searched
@@ -224,13 +226,22 @@ class ActionSet:
             valid = np.asarray(env.are_valid_actions(env.actions_from_parts(parts)), dtype=bool)
             if valid.shape != scores.shape:
                 return None
-            chosen = valid.nonzero()[0][:k]
-            if len(chosen) == k or 0 < len(chosen) and len(scores) < count:
-                return Neighbours(rows[chosen], scores[chosen])
+            chosen: Any
+            if k == 1:
+                first = int(valid.argmax())
+                chosen = slice(first, first + int(valid[first]))
+            else:
+                chosen = valid.nonzero()[0][:k]
+            found = Neighbours(rows[chosen], scores[chosen])
+            if len(found.scores) == k or 0 < len(found.scores) and len(scores) < count:
+                self._found = found.indices, parts[chosen]
+                return found
         return None
 
     def parts(self, rows: Array) -> Array:
         """Values of the components, as declared, of search rows: (k, m)."""
+        if rows is self._found[0]:  # the ones that were searched for last
+            return self._found[1]
         if self._rows is not None:
             rows = self._rows[rows[:, 0]]
         found: Array = part_values(rows, self._shape.row_values or NO_VALUES, self._layout.order)
