@@ -91,9 +91,7 @@ def add_messages(typingctx, out, i, factors, f, table, sources, rows, low, high)
     integers: sources, rows (≥ high,).
     """
     index = types.intp
-    signature = _checked(
-        types.void(out, index, factors, index, table, sources, rows, index, index)
-    )
+    signature = _checked(types.void(out, index, factors, index, table, sources, rows, index, index))
 
     def generate(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> Any:
         sums = _Array(context, builder, sig, args, 0)
@@ -145,9 +143,7 @@ def pool_columns(typingctx, rows, weights, elements, count, start, sums, highest
     the sum is 0, the other two are infinite.
     """
     index = types.intp
-    signature = _checked(
-        types.void(rows, weights, elements, index, index, sums, highest, lowest)
-    )
+    signature = _checked(types.void(rows, weights, elements, index, index, sums, highest, lowest))
 
     def generate(context: Any, builder: ir.IRBuilder, sig: Any, args: Any) -> Any:
         lines, weight, element = (_Array(context, builder, sig, args, a) for a in range(3))

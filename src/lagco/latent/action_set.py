@@ -233,7 +233,7 @@ class ActionSet:
             else:
                 chosen = valid.nonzero()[0][:k]
             found = Neighbours(rows[chosen], scores[chosen])
-            if len(found.scores) == k or 0 < len(found.scores) and len(scores) < count:
+            if len(found.scores) == k or (len(found.scores) > 0 and len(scores) < count):
                 self._found = found.indices, parts[chosen]
                 return found
         return None

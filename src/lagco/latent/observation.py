@@ -146,9 +146,7 @@ class _Pooled:
         for part, select in self._selected:
             chosen[part] = select(views[names[part]])
         tables = tuple([embeddings[name] for name in names])
-        write_pooled(
-            tables, tuple(chosen), self._whole, self._codes, self._starts, observation
-        )
+        write_pooled(tables, tuple(chosen), self._whole, self._codes, self._starts, observation)
 
 
 class _Structural:
