@@ -21,6 +21,7 @@ from lagco.latent.kernels import (
     NONE,
     NOTHING,
     nearest_parts,
+    nearest_paths,
     nearest_row,
     part_values,
     pool_actions,
@@ -34,6 +35,7 @@ from lagco.latent.validity import LateValidity, RowValidity
 from lagco.search import (
     CODES,
     LISTED,
+    LISTED_PATHS,
     FlatSpace,
     Metric,
     Neighbours,
@@ -182,7 +184,7 @@ class ActionSet:
         ``indices`` of the result are rows for :meth:`parts`.
         """
         layout = self._layout
-        if env is not None and self._path is None and layout.projection is None:
+        if env is not None and layout.projection is None:
             found = self._nearest_listed(query, k, metric, env)
             if found is not None:
                 return found
@@ -213,14 +215,17 @@ class ActionSet:
         if k == 1 and self._single:
             row, score = nearest_row(self._vectors[0], query, _METRICS[metric])
             found = Neighbours(np.array([[row]]), np.array([score]))
-            return found if row >= 0 and LateValidity(self, env)(found.indices)[0] else None
-        axes = shape.axes
-        for times in _ASKED if axes is not None and k > 0 else ():
+            values = shape.row_values[0][row : row + 1, None]
+            self._found = found.indices, values
+            valid = len(values) and env.are_valid_actions(env.actions_from_parts(values))[0]
+            return found if valid else None
+        listed = self._listed(metric) if k > 0 else None
+        for times in _ASKED if listed is not None else ():
             count = times * max(16, 3 * k)
-            rows, parts, scores, finite = nearest_parts(
-                self._vectors, layout.offsets, axes, query, CODES[metric], shape.row_values,
-                layout.order, count,
-            )  # fmt: skip
+            kernel, arguments = listed
+            rows, parts, scores, finite = kernel(
+                *arguments, query, CODES[metric], shape.row_values, layout.order, count
+            )
             if not finite:
                 return None
             valid = np.asarray(env.are_valid_actions(env.actions_from_parts(parts)), dtype=bool)
@@ -237,6 +242,22 @@ class ActionSet:
                 self._found = found.indices, parts[chosen]
                 return found
         return None
+
+    def _listed(self, metric: Metric) -> tuple[Any, tuple[Any, ...]] | None:
+        """What scores all actions at once, with its first arguments; None where they are many."""
+        layout, path = self._layout, self._path
+        if path is None:
+            axes = self._shape.axes
+            return None if axes is None else (nearest_parts, (self._vectors, layout.offsets, axes))
+        demands, view = self._demands(path)
+        if demands is None or path.reader.pooling is not None or len(self._names) > 1:
+            return None
+        paths = path.reader.paths(self._state, demands, view)
+        rows = paths.listed(LISTED_PATHS[metric])
+        if rows is None or not len(rows):
+            return None
+        tables = path.reader.tables(self._state, paths, *layout.scales[path.name])
+        return nearest_paths, (rows, demands.vectors, tables, layout.searched)
 
     def parts(self, rows: Array) -> Array:
         """Values of the components, as declared, of search rows: (k, m)."""

@@ -7,7 +7,7 @@ from numba import njit
 
 from lagco.embedding.row_sums import pool_columns, write_standardised
 from lagco.search.kernels import cosines
-from lagco.search.listed_kernels import COSINE, L2, best_tuples
+from lagco.search.listed_kernels import COSINE, L2, best_rows, best_tuples
 
 MEAN, MAX, MIN, SUM, ROOT_SUM = range(5)
 #: weights of rows that all count the same
@@ -219,6 +219,17 @@ def part_values(rows, values, order):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def _scores(asked, linear, norms, metric):  # type: ignore[no-untyped-def]
+    """What a search says of actions: scores (k,), and the squared length of the query."""
+    square = 0.0
+    for value in asked:
+        square += value * value
+    if metric == COSINE:
+        return cosines(linear, norms, np.sqrt(square)), square
+    return (linear if metric == L2 else -linear), square
+
+
+@njit(cache=True)
 def nearest_parts(tables, starts, axes, query, metric, values, order, count):  # type: ignore[no-untyped-def]
     """The `count` actions of a product nearest to `query`, best first.
 
@@ -230,13 +241,22 @@ def nearest_parts(tables, starts, axes, query, metric, values, order, count):  #
     rows, linear, norms, _, check = best_tuples(
         tables, starts, axes[0], axes[1], axes[2], asked, metric, ALL, count
     )
-    square = 0.0
-    for value in asked:
-        square += value * value
-    if metric == COSINE:
-        scores = cosines(linear, norms, np.sqrt(square))
-    else:
-        scores = linear if metric == L2 else -linear
+    scores, square = _scores(asked, linear, norms, metric)
+    return rows, part_values(rows, values, order), scores, np.isfinite(check + square)
+
+
+@njit(cache=True)
+def nearest_paths(listed, demands, tables, columns, query, metric, values, order, count):  # type: ignore[no-untyped-def]
+    """The same for listed paths (N, 1 + T), with `demands` and `tables` as for `best_rows`.
+
+    columns: of the query, in the order of the search. Where paths have more positions than the
+    query has slots nothing is asked of the rest; fewer leave what is asked of these out.
+    """
+    asked = np.zeros(demands.shape[1] + tables.shape[0] * tables.shape[2])
+    for c in range(min(len(asked), len(columns))):
+        asked[c] = query[columns[c]]
+    rows, linear, norms, _, check = best_rows(listed, demands, tables, asked, metric, count)
+    scores, square = _scores(asked, linear, norms, metric)
     return rows, part_values(rows, values, order), scores, np.isfinite(check + square)
 
 

@@ -8,6 +8,7 @@ from lagco.search.axes import Dependence
 from lagco.search.errors import NoValidAction, TooManyActions
 from lagco.search.flat import FlatSpace
 from lagco.search.metrics import CODES, METRICS, Metric, Neighbours
+from lagco.search.path_space import LISTED as LISTED_PATHS
 from lagco.search.path_space import PathSpace
 from lagco.search.paths import PathSet
 from lagco.search.planner import Plan, plan_search
@@ -18,6 +19,7 @@ from lagco.search.validity import RowPredicate, Validity
 __all__ = [
     "CODES",
     "LISTED",
+    "LISTED_PATHS",
     "METRICS",
     "Dependence",
     "FlatSpace",
