@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 from numba import njit, types  # type: ignore[import-untyped, unused-ignore]
-from numba.extending import intrinsic  # type: ignore[import-untyped, unused-ignore]
+
+from lagco.embedding.row_sums import intrinsic
 
 
 @njit(cache=True)

@@ -13,11 +13,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
+from numba import extending
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
-from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
+#: The context that numba adds to the arguments is none of the caller's.
+intrinsic: Any = extending.intrinsic
 #: Columns that are summed at a time, as many as are left.
 _BLOCKS = (128, 64, 32, 16, 8, 4, 2, 1)
 #: Rows that are summed at a time where they share a table.
