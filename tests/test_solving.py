@@ -15,10 +15,8 @@ from lagco.agents.shipped import default_agent, shipped_problems
 from lagco.cli import app
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError, UnknownName, UsageError
-from lagco.folder import solve_folder
 from lagco.generation import generate_instance
 from lagco.instances.formats import read, read_solution
-from lagco.portfolio import Limit
 from lagco.problems import problem_class
 from lagco.problems.placement.generator import draw_cloud
 from lagco.problems.placement.latency import MATRIX_LIMIT
@@ -27,7 +25,9 @@ from lagco.registration import ENTRIES
 from lagco.results import measures
 from lagco.results.measures import improvement
 from lagco.rollout import SideBySide
-from lagco.solving import _mixed_team
+from lagco.solving.folder import solve_folder
+from lagco.solving.players import _mixed_team
+from lagco.solving.portfolio import Limit
 from tests.shared_instances import shared_instance
 
 DATA = Path(__file__).parent / "data"
@@ -261,7 +261,7 @@ def test_a_part_of_the_best_tour_is_decided_again():
 
 
 @pytest.mark.parametrize("search", ["sample", "reconstruct", "auto"])
-def test_every_search_answers(search, monkeypatch):
+def test_every_search_of_a_policy_answers(search, monkeypatch):
     monkeypatch.setattr(problem_class("tsp"), "bound", classmethod(lambda *_: None))
     instance = problem_class("tsp").generate(15)
     answer = lagco.solve(instance, by="greedy", search=search, turns=400)

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lagco.cli.options import Dpi, Side
 from lagco.cli.output import AsJson, print_facts, print_json
 from lagco.errors import UsageError
 
@@ -35,7 +36,7 @@ def solve(
     ] = None,
     k: Annotated[int, typer.Option("--k", help="Nearest actions the decoder sees.")] = 10,
     search: Annotated[
-        str, typer.Option(help="How an agent searches: sample, reconstruct or auto.")
+        str, typer.Option(help="How an agent searches: sample, beam, reconstruct or auto.")
     ] = "auto",
     start: Annotated[
         str, typer.Option(help="current (what the file says, if anything), default or worst.")
@@ -60,12 +61,15 @@ def solve(
         Path | None, typer.Option(help="Demand matrix (CSV) for a topology file.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of starts, samples and searches.")] = 42,
+    workers: Annotated[int, typer.Option(help="Processes that look for solutions.")] = 1,
     out: Annotated[
         Path | None, typer.Option(help="File for the solution; of a folder, for a table (CSV).")
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="File for a picture of it, and of the best value over time.")
     ] = None,
+    side: Side = 4.0,
+    dpi: Dpi = 128,
     trace: Annotated[
         Path | None, typer.Option(help="File (CSV) for the best value over time.")
     ] = None,
@@ -89,6 +93,7 @@ def solve(
         "gap_to": gap_to,
         "demands": demands,
         "seed": seed,
+        "workers": workers,
     }
     if file.is_dir():
         _solve_folder(file, out, options, refused={"--plot": plot, "--trace": trace})
@@ -96,7 +101,7 @@ def solve(
     if plot is not None:
         from lagco.core.picture import check_picture
 
-        check_picture(plot)
+        check_picture(plot, side, dpi)
     if out is not None and out.is_dir():
         raise UsageError(f"--out {out}: is a folder; name a file for the solution")
     answer = lagco.solve(
@@ -109,7 +114,7 @@ def solve(
     if trace is not None:
         answer.write_curve(trace)
     if plot is not None:
-        answer.draw(plot)
+        answer.draw(plot, side=side, dpi=dpi)
     _print(answer.as_dict(), as_json)
     if answer.interrupted:
         raise typer.Exit(INTERRUPTED)
@@ -118,7 +123,7 @@ def solve(
 def _solve_folder(
     folder: Path, out: Path | None, options: dict[str, Any], refused: dict[str, Path | None]
 ) -> None:
-    from lagco.folder import solve_folder
+    from lagco.solving.folder import solve_folder
 
     for name, value in refused.items():
         if value is not None:

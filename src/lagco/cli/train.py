@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lagco.cli.output import AsJson, print_facts, print_json
 
@@ -52,6 +51,9 @@ def train(
     logger: Annotated[
         str | None, typer.Option(help="tensorboard, csv, wandb; several with commas.")
     ] = None,
+    cache: Annotated[
+        bool, typer.Option(help="Use, and keep, encoders in the user's cache folder.")
+    ] = True,
     preset: Annotated[str | None, typer.Option(help="default or paper.")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file with settings.")] = None,
     setting: Annotated[
@@ -83,6 +85,8 @@ def train(
     }
     given = {name: value for name, value in named.items() if value is not None}
     settings = train_config(config, **(parse_settings(setting or ()) | given))
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
     with Progress(
         TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), disable=as_json
     ) as bar:
@@ -101,6 +105,7 @@ def train(
             init=init,
             validation=validation,
             logger=logger,
+            cache=cache,
             report=report,
         )
     described = {"kind": "agent", **agent.description}

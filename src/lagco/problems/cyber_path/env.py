@@ -11,7 +11,8 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.core.candidates import CandidateFeatures
 from lagco.core.graph import GraphView
-from lagco.core.problem import Problem, named_start, reference_value
+from lagco.core.problem import Problem
+from lagco.core.references import named_start, reference_value
 from lagco.core.spec import Attribute, Function
 from lagco.errors import UsageError
 from lagco.instances import ArrayForm, Instance, InstanceForm, References
@@ -525,7 +526,7 @@ class CyberPath(Problem):
         """Visible hosts by what was achieved on them, and the attacks so far."""
         from lagco.problems.cyber_path.viewer import draw_attacks
 
-        draw_attacks(axes, self._graph.view, self.host_of, self._network.size)
+        draw_attacks(axes, self.instance, self._graph.view, self.host_of)
 
 
 def _parts(action: Any) -> list[int]:

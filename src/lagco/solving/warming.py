@@ -1,6 +1,6 @@
 """Compiling ahead, so that the first answer after an installation is as good as later ones.
 
-Compiled code is kept beside the package, or in the user's cache folder where that is read-only.
+Compiled code is kept where :mod:`lagco.compiled_code` says.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from lagco.problems import problem_class
 from lagco.registration import ENTRIES
-from lagco.solving import solve
+from lagco.solving.instance import solve
 
 #: size of the instances: large enough for every member of a portfolio to have something to do
 _SIZE = 8
