@@ -50,15 +50,22 @@ def serve(case: str) -> None:
 
 def _made(case: str) -> Any:
     """Environment and hardly trained actor, as ``lagco bench latency`` has them."""
-    from lagco.agents import bench
+    from lagco.agents.config import train_config
+    from lagco.agents.registry import method_of
+    from lagco.embedding.config import PretrainConfig
+    from lagco.embedding.pretrain import pretrain
+    from lagco.latent.space import LatentSpace
     from lagco.problems import problem_class
 
     name, size = case.split(":")
     problem = problem_class(name)
     instance = problem.generate(int(size), index=77)
-    space = bench._brief_space(problem, "full")
-    config = bench.train_config(method="projection", features="full", seed=0)
-    method = bench.method_of("projection")
+    data = [problem.generate(n, index=n) for n in (10, 12)]
+    brief = PretrainConfig(max_steps=5, states=30)
+    encoder = pretrain(problem, data, features="full", training=brief, progress=False)
+    space = LatentSpace.fit(encoder, [problem(d, features="full") for d in data], states=24)
+    config = train_config(method="projection", features="full", seed=0)
+    method = method_of("projection")
     training = method.env(problem, [problem.generate(10)], space, config, [instance])
     weights, facts = method.weights(method.model(training, config)), method.facts(training)
     env = problem(instance, features="full", rewards=False, start="default")
