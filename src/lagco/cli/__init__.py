@@ -17,6 +17,7 @@ from lagco.cli.generate import generate
 from lagco.cli.info import info
 from lagco.cli.pretrain import pretrain
 from lagco.cli.problems import problems
+from lagco.cli.render import render
 from lagco.cli.solve import solve
 from lagco.cli.syntax import in_command_syntax
 from lagco.cli.train import train
@@ -30,7 +31,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for command in (problems, generate, info, check, evaluate, pretrain, embed, train, solve, warm):
+for command in (
+    problems, generate, info, check, evaluate, pretrain, embed, train, solve, render, warm,
+):  # fmt: skip
     app.command()(command)
 bench.add_commands(app)
 report.add_commands(app)
