@@ -34,6 +34,7 @@ def evaluate(
     features: str | None = None,
     decoder: str | None = None,
     k: int = 10,
+    start: str | None = None,
     progress: Callable[[Iterable[Instance]], Iterable[Instance]] = iter,
 ) -> Evaluation:
     """Run a policy on every instance of a data set.
@@ -50,6 +51,7 @@ def evaluate(
         features: feature set of the environment; an agent brings its own.
         decoder: how a projection agent's points are decoded, if not by its own decoder.
         k: how many of the nearest actions that decoder chooses among.
+        start: of the episodes: ``worst``, ``current`` or ``default``; the problem's own without.
         progress: wraps the iteration over instances.
     """
     if episodes < 1:
@@ -77,7 +79,7 @@ def evaluate(
         refused = None
         try:
             runs = tuple(
-                run_episode(env, instance, chosen, seed, explore=position > 0)
+                run_episode(env, instance, chosen, seed, explore=position > 0, start=start)
                 for position, seed in enumerate(episode_seeds(episodes))
             )
         except TooLarge as error:
@@ -128,10 +130,15 @@ def _policy(
 
 @one_thread()
 def run_episode(
-    env: Problem, instance: Instance, policy: Policy, seed: int, explore: bool = True
+    env: Problem,
+    instance: Instance,
+    policy: Policy,
+    seed: int,
+    explore: bool = True,
+    start: str | None = None,
 ) -> EpisodeResult:
     """Result of one episode of `policy` on `instance`."""
-    episode = Episode(env, seed, instance=instance, explore=explore).run(policy)
+    episode = Episode(env, seed, instance=instance, start=start, explore=explore).run(policy)
     info, best = episode.info, env.best_objective
     solver_score, solver_score_best = env.scores("solver")
     return EpisodeResult(
@@ -173,6 +180,7 @@ def _instance_result(
 def solver_evaluation(
     data: str | Path | DataSet | Sequence[Instance],
     problem: AnyProblem | None = None,
+    start: str | None = None,
 ) -> Evaluation | None:
     """The solver's own values as if a policy had reached them; None if an instance has none."""
     name = problem_class(problem).name if problem else None
@@ -183,23 +191,38 @@ def solver_evaluation(
         if solver is None:
             return None
         cls = problem_class(problem) if problem else registered_class(instance.problem, "the data")
-        env = cls(instance)
-        env.reset(seed=0)
-        value = solver.value
-        score, solver_score = env.score(value), env.score(value, "solver")
-        episode = EpisodeResult(
-            seed=0,
-            steps=0,
-            reason=solver.status,
-            feasible=solver.status != "bound",
-            objective=value,
-            objective_best=value,
-            score=score,
-            score_best=score,
-            solver_score=solver_score,
-            solver_score_best=solver_score,
-            gap=0.0,
-            episode_return=None,
-        )
-        results.append(_instance_result(env, (episode,)))
+        result = value_result(cls, instance, solver.value, start, reason=solver.status)
+        results.append(result)
     return Evaluation("solver", instances[0].problem if results else "", tuple(results))
+
+
+def value_result(
+    cls: type[Problem], instance: Instance, value: float, start: str | None = None, reason: str = ""
+) -> InstanceResult:
+    """Result as if an episode had come to an objective.
+
+    Args:
+        cls: class of the problem.
+        instance: that the objective is of.
+        value: the objective.
+        start: of the episode, which the scale may depend on; the problem's own without.
+        reason: of its end; ``bound`` where the value is no solution's.
+    """
+    env = cls(instance)
+    env.reset(seed=0, options=None if start is None else {"start": start})
+    score, solver_score = env.score(value), env.score(value, "solver")
+    episode = EpisodeResult(
+        seed=0,
+        steps=0,
+        reason=reason,
+        feasible=reason != "bound",
+        objective=value,
+        objective_best=value,
+        score=score,
+        score_best=score,
+        solver_score=solver_score,
+        solver_score_best=solver_score,
+        gap=env.gap(value),
+        episode_return=None,
+    )
+    return _instance_result(env, (episode,))

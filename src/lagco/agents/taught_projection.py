@@ -65,7 +65,6 @@ class TaughtProjectionMethod(SoftProjectionMethod):
     label = "taught-projection"
     look = Look("#7b3294", "star-diamond")
     config: type[TrainConfig] = TaughtProjectionConfig
-    taught = True
 
     def model(self, env: ProblemVecEnv, config: Any) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""
