@@ -131,7 +131,7 @@ def _annealer_class() -> type[Any]:
             self._rng = np.random.default_rng(_SEED)
             self._sign = -1.0 if env.maximise else 1.0
             self._at: _State | None = None  # the state that the environment is in
-            self.state = self._first()
+            self.state: Any = self._first()
 
         def copy_state(self, state: Any) -> Any:
             return state  # it never changes
@@ -153,12 +153,15 @@ def _annealer_class() -> type[Any]:
                 if time.perf_counter() >= self._until:
                     return None
                 self.state = self._first()
-            self._set_schedule()
-            _, energy = self.anneal()
-            return float(self._sign * energy)
+            cost = self._set_temperatures()
+            while (left := self._until - time.perf_counter()) > 0:
+                self.steps = max(1, math.ceil(left / cost))
+                self.anneal()  # from the best so far; ends early where moves cost less
+                cost = max((left - self._until + time.perf_counter()) / self.steps, 1e-9)
+            return float(self._sign * self.energy())
 
-        def _set_schedule(self) -> None:
-            """Temperatures by the changes that moves make, steps by what a move costs."""
+        def _set_temperatures(self) -> float:
+            """Temperatures by the changes that moves make; returns the seconds of a move."""
             began, changes = time.perf_counter(), []
             enough = began + _FIRST_PART * (self._until - began)
             state = self.state
@@ -170,11 +173,9 @@ def _annealer_class() -> type[Any]:
                 if time.perf_counter() >= enough:
                     break
             self.state = state
-            now = time.perf_counter()
-            cost = (now - began) / max(len(changes), 1)
             self.Tmax = max(float(np.mean(changes or [0.0])), 1e-9)
             self.Tmin = _COOLING * self.Tmax
-            self.steps = max(1, math.ceil((self._until - now) / max(cost, 1e-9)))
+            return max((time.perf_counter() - began) / max(len(changes), 1), 1e-9)
 
         def _first(self) -> _State | None:
             """The start itself where states are improved, else a random solution."""

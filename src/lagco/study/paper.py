@@ -32,7 +32,8 @@ def paper_tables() -> dict[str, Any]:
     percentile), ``iqm``, ``interval`` (bootstrap, of the mean), ``normal`` and ``p``
     (Shapiro–Wilk). ``scaling``: problem and method to ``alpha`` and ``r2``. ``training_time``:
     method to the seconds of five runs. ``search_spaces``: space and parameter to ``choices`` and
-    ``best``.
+    ``best``. ``environments``: problem to the ``components`` of its actions, the worst-case
+    ``growth`` of their number, their ``representation``, and whether it has ``hard`` constraints.
     """
     content = files("lagco.study").joinpath("paper.json").read_text()
     return dict(json.loads(content))

@@ -197,7 +197,8 @@ def scaling(ledger: Ledger) -> list[dict[str, Any]]:
             continue
         for part, times in _series(records).items():
             fit = power_law(sizes, times)
-            known = paper.get(problem, {}).get(method) if part == "selection" else None
+            compared = part in ("decision", "selection")
+            known = paper.get(problem, {}).get(method) if compared else None
             rows.append(
                 {
                     "problem": problem,
