@@ -13,13 +13,16 @@ from lagco.instances import DataSet, Instance
 from lagco.one_thread import one_thread
 from lagco.policies import Policy, plain_policy, policy_name
 from lagco.problems import AnyProblem, problem_class, registered_class
+from lagco.progress import Progress
 from lagco.results.evaluation import EpisodeResult, Evaluation, InstanceResult
 from lagco.results.measures import MEASURES, RETURN
 from lagco.rollout import Episode
 
 
-def episode_seeds(episodes: int) -> list[int]:
-    """The paper's test seeds: 42, 100, 123, 200, then 400, 500, …"""
+def episode_seeds(episodes: int, seed: int | None = None) -> list[int]:
+    """The paper's test seeds: 42, 100, 123, 200, then 400, 500, …; or those from a seed on."""
+    if seed is not None:
+        return list(range(seed, seed + episodes))
     first = [42, 100, 123, 200]
     return [*first, *range(400, 400 + 100 * max(0, episodes - len(first)), 100)][:episodes]
 
@@ -35,7 +38,9 @@ def evaluate(
     decoder: str | None = None,
     k: int = 10,
     start: str | None = None,
-    progress: Callable[[Iterable[Instance]], Iterable[Instance]] = iter,
+    seed: int | None = None,
+    progress: bool = True,
+    each: Callable[[Iterable[Instance]], Iterable[Instance]] = iter,
 ) -> Evaluation:
     """Run a policy on every instance of a data set.
 
@@ -52,7 +57,9 @@ def evaluate(
         decoder: how a projection agent's points are decoded, if not by its own decoder.
         k: how many of the nearest actions that decoder chooses among.
         start: of the episodes: ``worst``, ``current`` or ``default``; the problem's own without.
-        progress: wraps the iteration over instances.
+        seed: of the first episode, the others follow from it; the paper's test seeds without.
+        progress: whether to show how it goes.
+        each: wraps the iteration over instances.
     """
     if episodes < 1:
         raise UsageError(f"episodes={episodes}: run at least one")
@@ -72,20 +79,22 @@ def evaluate(
     instances = instances_from(cls, data, seeds)
     env: Problem | None = None
     results = []
-    for instance in progress(instances):
-        if env is None:
-            env = cls(instance, features=features)
-        runs: tuple[EpisodeResult, ...] = ()
-        refused = None
-        try:
-            runs = tuple(
-                run_episode(env, instance, chosen, seed, explore=position > 0, start=start)
-                for position, seed in enumerate(episode_seeds(episodes))
-            )
-        except TooLarge as error:
-            refused = str(error)
-        known = instance.checksum in seen
-        results.append(_instance_result(env, runs, known, refused))
+    title = f"{policy_name(chosen)} on {cls.name}"
+    with Progress(title, len(instances), show=progress) as shown:
+        for instance in shown.over(each(instances)):
+            if env is None:
+                env = cls(instance, features=features)
+            runs: tuple[EpisodeResult, ...] = ()
+            refused = None
+            try:
+                runs = tuple(
+                    run_episode(env, instance, chosen, number, explore=position > 0, start=start)
+                    for position, number in enumerate(episode_seeds(episodes, seed))
+                )
+            except TooLarge as error:
+                refused = str(error)
+            known = instance.checksum in seen
+            results.append(_instance_result(env, runs, known, refused))
     return Evaluation(policy_name(chosen), cls.name, tuple(results))
 
 

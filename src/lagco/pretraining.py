@@ -84,6 +84,7 @@ def embed(
     features: str = "full",
     instances: int = 20,
     seed: int = 0,
+    progress: bool = True,
 ) -> dict[str, Any]:
     """Measure the action space of a problem, and draw it.
 
@@ -94,6 +95,7 @@ def embed(
         features: feature set.
         instances: how many to measure.
         seed: of the states, which are a quarter into random episodes.
+        progress: whether to show how pre-training goes.
 
     Returns:
         ``cmp`` (cmp@3, cmp@5 and cmp@10, averaged over instances), ``actions`` (mean number).
@@ -101,7 +103,7 @@ def embed(
     cls = problem_class(problem)
     chosen = instances_from(cls, data, seeds)
     if encoder is None:
-        encoder = pretrain(cls, chosen, features=features, seed=seed, progress=False)
+        encoder = pretrain(cls, chosen, features=features, seed=seed, progress=progress)
     elif isinstance(encoder, str | Path):
         encoder = Encoder.load(encoder)
     count = min(instances, len(chosen))

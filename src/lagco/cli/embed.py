@@ -7,16 +7,14 @@ from typing import Annotated
 
 import typer
 
-from lagco.cli.options import Data, Features, Problem, Seed
-from lagco.cli.output import AsJson, print_facts, print_json
+from lagco.cli.options import Data, Encoder, Features, Problem, Seed
+from lagco.cli.output import AsJson, print_result
 
 
 def embed(
     problem: Problem,
     data: Data,
-    encoder: Annotated[
-        Path | None, typer.Option(help="Folder of an encoder; pre-trained on the data without.")
-    ] = None,
+    encoder: Encoder = None,
     plot: Annotated[Path | None, typer.Option(help="Picture to write (png, svg, pdf).")] = None,
     features: Features = "full",
     instances: Annotated[int, typer.Option(help="Instances to measure.")] = 20,
@@ -35,4 +33,4 @@ def embed(
         instances=instances,
         seed=seed,
     )
-    print_json(found) if as_json else print_facts(found)
+    print_result(found, as_json)

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from lagco.cli.output import AsJson, print_facts, print_json
+from lagco.cli.options import Data, Encoder, Problem, whole
+from lagco.cli.output import AsJson, duration, print_facts, print_json
+from lagco.errors import UsageError
 
 
 def train(
-    problem: Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")],
-    data: Annotated[Path, typer.Option(help="Folder of a data set, or an instance file.")],
+    problem: Problem,
+    data: Data,
     out: Annotated[Path, typer.Option(help="Folder for the agent.")],
     method: Annotated[str | None, typer.Option(help="projection, soft-projection, …")] = None,
     strategy: Annotated[
         str | None, typer.Option(help="varied (all instances), small, medium or large (one).")
     ] = None,
-    steps: Annotated[int | None, typer.Option(help="Environment steps.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
+    steps: Annotated[int | None, whole("Environment steps; 100000 by default.")] = None,
+    seed: Annotated[int | None, whole("Seed of everything random; 0 by default.")] = None,
     features: Annotated[str | None, typer.Option(help="Feature set: full or paper.")] = None,
-    encoder: Annotated[
-        Path | None, typer.Option(help="Folder of an encoder; pre-trained on the data without.")
-    ] = None,
+    encoder: Encoder = None,
     init: Annotated[Path | None, typer.Option(help="Agent to start from.")] = None,
     teacher: Annotated[
         str | None,
@@ -42,11 +42,9 @@ def train(
     validation: Annotated[
         Path | None, typer.Option(help="Data set that chooses the best weights and stops early.")
     ] = None,
-    evaluate_every: Annotated[
-        int | None, typer.Option(help="Steps between evaluations on it.")
-    ] = None,
+    evaluate_every: Annotated[int | None, whole("Steps between evaluations on it.")] = None,
     patience: Annotated[
-        int | None, typer.Option(help="Stop after so many evaluations without a better one.")
+        int | None, whole("Stop after so many evaluations without a better one.")
     ] = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda or auto.")] = None,
     logger: Annotated[
@@ -64,6 +62,8 @@ def train(
     import lagco
     from lagco.agents.config import parse_settings, train_config
 
+    if validation is None and evaluate_every is not None:
+        raise UsageError(f"--evaluate-every {evaluate_every}: of --validation, which is not given")
     if teacher is not None and method is None:
         method = "taught-projection"
     named = {
@@ -83,15 +83,8 @@ def train(
     }
     given = {name: value for name, value in named.items() if value is not None}
     settings = train_config(config, **(parse_settings(setting or ()) | given))
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), disable=as_json
-    ) as bar:
-        task = bar.add_task("pre-training", total=settings.steps)
-
-        def report(row: dict[str, Any]) -> None:
-            text = f"{row['steps']} steps, score {row['score']}"
-            bar.update(task, completed=row["steps"], description=text)
-
+    began = time.perf_counter()
+    try:
         agent = lagco.train(
             problem,
             data,
@@ -101,7 +94,46 @@ def train(
             init=init,
             validation=validation,
             logger=logger,
-            report=report,
+            progress=not as_json,
         )
-    described = {"kind": "agent", **agent.description}
-    print_json(described) if as_json else print_facts(described)
+    except KeyboardInterrupt:
+        typer.echo(_interrupted(out), err=True)
+        raise typer.Exit(130) from None
+    if as_json:
+        print_json({"kind": "agent", **agent.description})
+    else:
+        print_facts(_summary(agent, out, time.perf_counter() - began))
+
+
+def _interrupted(out: Path) -> str:
+    """What a run that was stopped left behind, and how to go on."""
+    from lagco.agents.training import CHECKPOINT
+
+    if (out / CHECKPOINT).exists():
+        return f"stopped: {out} keeps the last checkpoint; the same command goes on from there"
+    return f"stopped before the first checkpoint: {out} holds no weights; the same command begins"
+
+
+def _summary(agent: Any, out: Path, seconds: float) -> dict[str, Any]:
+    """Score, time and path of a trained agent."""
+    import csv
+
+    from lagco.agents.training import CURVE
+
+    training = agent.description["training"]
+    with (out / CURVE).open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    last: dict[str, str] = next(
+        (row for row in reversed(rows) if row["score"] or row["return"]), {}
+    )
+    name = "score" if last.get("score") else "return"
+    found: dict[str, Any] = {
+        "agent": f"{agent.name} for {agent.problem.name}, {training['steps']} steps on "
+        f"{len(training['instances'])} instances",
+        f"{name} in training": float(last[name]) if last else None,
+    }
+    if "validation" in training:
+        found["validation"] = training["validation"]["value"]
+    found |= {"time": duration(seconds), "written to": str(out)}
+    found["try it"] = f"lagco evaluate {out} --data DATA"
+    return found

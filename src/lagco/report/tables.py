@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from lagco.results.numbers import significant
+
 Value: TypeAlias = str | int | float | None
 
 
@@ -119,17 +121,6 @@ def shown(value: Value, column: Column) -> str:
         text = f"{value:{'+' if column.signed else ''}.{column.digits}f}"
         return text.lstrip("+-") if float(text) == 0 else text
     return significant(value)
-
-
-def significant(value: float, digits: int = 3) -> str:
-    """A number with some significant digits, never in exponents between 0.001 and a million."""
-    if value == 0:
-        return "0"
-    scientific = f"{value:.{digits - 1}e}"
-    exponent = int(scientific.partition("e")[2])  # after rounding: 0.9996 has the one of 1
-    if not -3 <= exponent < 6:
-        return scientific
-    return f"{value:.{max(0, digits - 1 - exponent)}f}"
 
 
 def mark_best(

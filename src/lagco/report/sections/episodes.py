@@ -19,7 +19,7 @@ from lagco.problems import problem_class
 from lagco.registration import ENTRIES
 from lagco.report.blocks import Block, Film, Frame, Grid, Text
 from lagco.report.reading import Study, listed
-from lagco.report.tables import significant
+from lagco.results.numbers import significant
 from lagco.study import Record
 
 #: pictures of an episode at most, the size up to which instances are readable, colours of a picture

@@ -104,6 +104,7 @@ def train_agent(context: Context) -> tuple[Agent, list[dict[str, str]]]:
         encoder=load_encoder(context.ledger, spec["encoder"]),
         pad_to=data,
         report=context.report,
+        progress=False,
         keep_checkpoint=False,
     )
     return agent, list(csv.DictReader(io.StringIO((context.folder / CURVE).read_text())))
@@ -122,10 +123,11 @@ def tested_policy(context: Context, policy: Any) -> tuple[dict[str, Any], list[f
             yield instance
             seconds.append(time.perf_counter() - began)
 
-    test = partial(evaluate, policy, data, episodes=spec["episodes"], problem=spec["problem"])
-    evaluation = test(progress=timed)
+    arguments = {"episodes": spec["episodes"], "problem": spec["problem"], "progress": False}
+    test = partial(evaluate, policy, data, **arguments)
+    evaluation = test(each=timed)
     start = problem_class(spec["problem"]).compared_start
-    started = None if start is None else test(start=start, progress=context.watched)
+    started = None if start is None else test(start=start, each=context.watched)
     return result_of(evaluation, started), seconds
 
 
