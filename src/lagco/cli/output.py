@@ -57,6 +57,17 @@ def _longest_word(texts: Iterable[str]) -> int:
     return max((len(word) for content in texts for word in content.split()), default=0)
 
 
+def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Widths of columns that together fit, none below its longest word."""
+    least = [_longest_word(texts) for texts in columns]
+    wanted = [max(map(len, texts)) for texts in columns]
+    spare = width - 1 - sum(size + _FRAME for size in least)
+    for place in sorted(range(len(columns)), key=lambda i: wanted[i] - least[i]):
+        more = max(0, min(wanted[place] - least[place], spare))
+        least[place], spare = least[place] + more, spare - more
+    return least
+
+
 def _print_part(
     console: Any, title: str, names: Sequence[str], rows: Sequence[Sequence[str]], places: list[int]
 ) -> None:
@@ -64,9 +75,9 @@ def _print_part(
     from rich.table import Table
 
     table = Table(title=escape(title) or None, title_justify="left")
-    for place in places:
-        least = _longest_word([names[place], *(row[place] for row in rows)])
-        table.add_column(escape(names[place]), min_width=least, overflow="fold")
+    columns = [[names[place], *(row[place] for row in rows)] for place in places]
+    for (name, *_), width in zip(columns, _widths(columns, console.width), strict=True):
+        table.add_column(escape(name), width=width, overflow="fold")
     for row in rows:
         table.add_row(*(escape(row[place]) for place in places))
     console.print(table)
