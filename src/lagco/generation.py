@@ -15,7 +15,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from lagco.core.adapter import EnvProblem, Options, instances_from
-from lagco.core.problem import Problem, misplaced_reference
+from lagco.core.problem import Problem
+from lagco.core.references import misplaced_reference
 from lagco.errors import InstanceError, SpecError, UsageError, suggest
 from lagco.instances import DataSet, Entry, Instance, read_instance
 from lagco.instances.dataset import MANIFEST, TIMES

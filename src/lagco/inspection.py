@@ -118,7 +118,7 @@ def _about_study(folder: Path) -> dict[str, Any]:
         "problems": sorted({str(record.spec["problem"]) for record in records}),
         "methods": sorted({str(method) for method in methods if method}),
         "failures": len(ledger.failures()),
-        "started": sorted(ledger.settings()),
+        "studies started": sorted(ledger.settings()),
         "seconds": round(sum(float(r.measured.get("seconds") or 0.0) for r in records), 1),
     }
 

@@ -15,20 +15,19 @@ def agents(as_json: AsJson = False) -> None:
     if as_json:
         print_json(found)
         return
-    columns = ("problem", "method", "steps", "instances", "sizes", "measure", "greedy", "agent")
+    columns = ("problem", "trained on", "steps", "measure", "greedy", "agent")
     rows = []
     for entry in found:
-        sizes = f"{entry['sizes'][0]} to {entry['sizes'][1]} {entry['unit']}"
+        low, high = entry["sizes"]
+        trained = f"{entry['instances']} instances, {low} to {high} {entry['unit']}"
         figures = entry["figures"] or {}
         values = [_pair(figures.get(name)) for name in ("greedy", "agent")]
-        about = (entry["problem"], entry["method"], entry["steps"], entry["instances"], sizes)
-        rows.append((*about, figures.get("measure", "-"), *values))
-    print_table("agents that come with lagco", columns, rows)
-    typer.echo(
-        "agent, greedy: mean of the first episode / of the best of 5 on 20 fresh instances of the "
-        "paper's sizes; a gap is to the solver, in percent; see docs/results/default-agents.md"
-    )
-    typer.echo("lagco.load('tsp') loads one; lagco solve uses them where that is worth the time")
+        rows.append(
+            (entry["problem"], trained, entry["steps"], figures.get("measure", "-"), *values)
+        )
+    print_table("agents that come with lagco (taught-projection)", columns, rows)
+    typer.echo("greedy, agent: first episode / best of 5, means over 20 fresh instances of")
+    typer.echo("the paper's sizes; gaps are to the solver. lagco.load('tsp') loads an agent.")
 
 
 def _pair(values: dict[str, float] | None) -> str:

@@ -14,7 +14,7 @@ from lagco.cli.output import AsJson, print_result
 _LONG = {
     "agent": ("config", "facts", "space", "measured"),
     "data set": ("extents",),
-    "instance": ("arrays",),
+    "instance": ("arrays", "params"),
 }
 #: lists with more entries are counted
 _LISTED = 8
@@ -56,7 +56,11 @@ def _short(value: Any) -> Any:
         return {name: _short(item) for name, item in value.items() if item not in ({}, [], None)}
     if isinstance(value, str) and len(value) == 64:
         return f"{value[:12]}…"
-    if not isinstance(value, list) or len(value) <= _LISTED:
+    if not isinstance(value, list):
+        return value
+    if any(isinstance(item, str) and len(item) == 64 for item in value):
+        return len(value)
+    if len(value) <= _LISTED:
         return value
     if all(isinstance(item, int | float) for item in value):
         return f"{len(value)}, from {min(value)} to {max(value)}"

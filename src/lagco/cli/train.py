@@ -123,9 +123,8 @@ def _summary(agent: Any, out: Path, seconds: float) -> dict[str, Any]:
     training = agent.description["training"]
     with (out / CURVE).open(newline="") as stream:
         rows = list(csv.DictReader(stream))
-    last: dict[str, str] = next(
-        (row for row in reversed(rows) if row["score"] or row["return"]), {}
-    )
+    known = [row for row in rows if row["score"] or row["return"]]
+    last: dict[str, str] = known[-1] if known else {}
     name = "score" if last.get("score") else "return"
     found: dict[str, Any] = {
         "agent": f"{agent.name} for {agent.problem.name}, {training['steps']} steps on "
