@@ -14,6 +14,7 @@ from lagco.cli.output import AsJson, print_result
 _LONG = {
     "agent": ("config", "facts", "space", "measured"),
     "data set": ("extents",),
+    "encoder": ("held-out loss",),
     "instance": ("arrays", "params"),
 }
 #: lists with more entries are counted

@@ -99,7 +99,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
 
 def _flat(facts: Mapping[str, Any], above: str = "") -> Iterable[tuple[str, str]]:
     for name, value in facts.items():
-        spelled = f"{above}{name}".replace("_", " ")
+        spelled = f"{above}{name}" if above else name.replace("_", " ")
         if isinstance(value, Mapping):
             yield from _flat(value, f"{spelled}, ")
         else:
