@@ -185,3 +185,29 @@ def test_information_on_an_unfinished_run(tmp_path):
     assert about["kind"] == "unfinished training run"
     assert about["steps done"] == 512 and not about["checkpoint"]
     assert "lagco train" in about["to go on"]
+
+
+def interrupted(*arguments, **options):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("words", "function", "message"),
+    [
+        (["generate", "tsp", "--out", "x"], "lagco.generate", "finished instances are kept in x"),
+        (["train", "tsp", "--data", "d", "--out", "x"], "lagco.train", "keeps the last checkpoint"),
+        (
+            ["study", "scalability", "--preset", "tiny", "--out", "x"],
+            "lagco.study.run_study",
+            "0 of 15 tasks are done and kept in x",
+        ),
+    ],
+)
+def test_an_interrupted_command_says_what_is_kept(
+    words, function, message, run, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(function, interrupted, raising=False)
+    code, _, errors = run(*words)
+    assert code == 130
+    assert message in " ".join(errors.split()) and "the same command goes on" in errors

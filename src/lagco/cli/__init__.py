@@ -32,8 +32,6 @@ COMMANDS = {
     "warm": "Compile what solve needs.",
     "bench": "Measure speed.",
 }
-#: exit code of a command that was stopped by Ctrl-C
-INTERRUPTED = 130
 
 
 class Commands(TyperGroup):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lagco.cli.options import Problem, Seed, Workers, whole_number, whole_numbers
+from lagco.cli.options import Problem, Seed, Workers, kept, whole_number, whole_numbers
 from lagco.cli.output import AsJson, print_result
 from lagco.errors import UsageError
 
@@ -53,19 +53,20 @@ def generate(
     """Generate a data set of random instances with references."""
     import lagco
 
-    lagco.generate(
-        problem,
-        n,
-        seed=seed,
-        out=out,
-        sizes=sizes,
-        seeds=None if seeds is None else whole_numbers("seeds", seeds),
-        options=_parsed(option) if option else None,
-        references=references,
-        sweeps=sweeps,
-        workers=workers,
-        progress=not as_json,
-    )
+    with kept(f"finished instances are kept in {out}; the same command goes on from there"):
+        lagco.generate(
+            problem,
+            n,
+            seed=seed,
+            out=out,
+            sizes=sizes,
+            seeds=None if seeds is None else whole_numbers("seeds", seeds),
+            options=_parsed(option) if option else None,
+            references=references,
+            sweeps=sweeps,
+            workers=workers,
+            progress=not as_json,
+        )
     print_result(lagco.info(out), as_json)
 
 

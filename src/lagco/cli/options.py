@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +11,8 @@ import typer
 
 from lagco.errors import UsageError
 
+#: exit code of a command that was stopped by Ctrl-C
+INTERRUPTED = 130
 #: settings of every command
 CONTEXT = {"help_option_names": ["-h", "--help"]}
 
@@ -37,6 +41,16 @@ def whole_numbers(name: str, text: str) -> list[int]:
     if not found:
         raise UsageError(f"{name}={text!r}: give whole numbers from 0, such as 0-99 or 1,5,7")
     return found
+
+
+@contextmanager
+def kept(what: str) -> Iterator[None]:
+    """Says on Ctrl-C what was kept and how to go on, and ends the command."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"stopped: {what}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def names(text: str) -> list[str]:

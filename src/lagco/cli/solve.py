@@ -7,11 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from lagco.cli.options import INTERRUPTED
 from lagco.cli.output import AsJson, print_facts, print_json
 from lagco.errors import UsageError
-
-#: exit code of a command that was stopped by Ctrl-C
-INTERRUPTED = 130
 
 
 def solve(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from lagco.cli.options import CONTEXT, names, whole_number, whole_numbers
+from lagco.cli.options import CONTEXT, INTERRUPTED, names, whole_number, whole_numbers
 from lagco.cli.output import AsJson, print_json, print_table
 from lagco.cli.study_output import RESULTS, print_estimate, print_status
 from lagco.errors import UnknownName, UsageError, suggest
@@ -181,7 +181,7 @@ def _run(study: str, given: Mapping[str, Any]) -> Ledger | None:
             "command goes on from there, --status says where it stands",
             err=True,
         )
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _value(field: Field[Any], given: Mapping[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lagco.cli.options import Data, Encoder, Problem, whole
+from lagco.cli.options import Data, Encoder, Problem, kept, whole
 from lagco.cli.output import AsJson, duration, print_facts, print_json
 from lagco.errors import UsageError
 
@@ -84,7 +84,7 @@ def train(
     given = {name: value for name, value in named.items() if value is not None}
     settings = train_config(config, **(parse_settings(setting or ()) | given))
     began = time.perf_counter()
-    try:
+    with kept(f"{out} keeps the last checkpoint, if any; the same command goes on from there"):
         agent = lagco.train(
             problem,
             data,
@@ -96,22 +96,10 @@ def train(
             logger=logger,
             progress=not as_json,
         )
-    except KeyboardInterrupt:
-        typer.echo(_interrupted(out), err=True)
-        raise typer.Exit(130) from None
     if as_json:
         print_json({"kind": "agent", **agent.description})
     else:
         print_facts(_summary(agent, out, time.perf_counter() - began))
-
-
-def _interrupted(out: Path) -> str:
-    """What a run that was stopped left behind, and how to go on."""
-    from lagco.agents.training import CHECKPOINT
-
-    if (out / CHECKPOINT).exists():
-        return f"stopped: {out} keeps the last checkpoint; the same command goes on from there"
-    return f"stopped before the first checkpoint: {out} holds no weights; the same command begins"
 
 
 def _summary(agent: Any, out: Path, seconds: float) -> dict[str, Any]:
