@@ -56,6 +56,9 @@ def policy_task(
 def do(context: Context) -> Outcome:
     """Test the policy."""
     spec = context.spec
+    cls = problem_class(spec["problem"])
+    if spec["policy"] == "greedy" and not hasattr(cls, "preview"):
+        return {"instances": [], "summary": None}, {}
     if spec["policy"] in POLICIES:
         tested, seconds = tested_policy(context, plain_policy(spec["policy"]))
         return tested, {"evaluate_s": round(sum(seconds), 2)}
@@ -63,7 +66,7 @@ def do(context: Context) -> Outcome:
         from lagco.study.equal_time import searched_in_time
 
         return searched_in_time(context)
-    data, start = context.ledger.data(context.task), problem_class(spec["problem"]).compared_start
+    data, start = context.ledger.data(context.task), cls.compared_start
     evaluation = solver_evaluation(data, spec["problem"])
     if evaluation is None:
         return {"instances": [], "summary": None}, {}
