@@ -163,8 +163,8 @@ def print_instances(
     """A row per instance and policy."""
     columns = (
         "instance",
-        "size",
         "policy",
+        "size",
         "seen",
         "objective: first",
         f"best of {episodes}",
@@ -181,8 +181,8 @@ def print_instances(
             rows.append(
                 [
                     result.instance,
-                    str(result.size),
                     evaluation.policy,
+                    str(result.size),
                     "seen" if result.seen else "",
                     _number(result.first("objective_best")),
                     _number(result.best("objective_best", maximise=maximise)),
@@ -191,13 +191,16 @@ def print_instances(
                 ]
             )
     count = len(evaluations[0].results)
-    _print_filled(f"{count} instances".join(title), columns, rows)
+    _print_filled(f"{count} instances".join(title), columns, rows, keys=2)
 
 
-def _print_filled(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def _print_filled(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], keys: int = 1
+) -> None:
     """A table without the columns in which no row says anything."""
     filled = [i for i in range(len(columns)) if any(row[i] not in ("", "-") for row in rows)]
-    print_table(title, [columns[i] for i in filled], [[row[i] for i in filled] for row in rows])
+    cells = [[row[i] for i in filled] for row in rows]
+    print_table(title, [columns[i] for i in filled], cells, keys)
 
 
 def _number(value: float | None, key: str = "objective") -> str:

@@ -25,30 +25,33 @@ def print_result(found: Mapping[str, Any], as_json: bool) -> None:
     print_json(found) if as_json else print_facts(found)
 
 
-def print_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+def print_table(
+    title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], keys: int = 1
+) -> None:
     """Print rows under a title; names from files are not taken for markup.
 
-    What does not fit the width of the terminal (or ``COLUMNS``) is printed below, under the first
-    column again; words are never broken.
+    What does not fit the width of the terminal (or ``COLUMNS``) is printed below, beside the first
+    `keys` columns again; words are never broken.
     """
     from rich.console import Console
 
     names = list(columns)
     cells = [[text(cell) for cell in row] for row in rows]
     console = Console()
-    groups = _fitting(names, cells, console.width)
-    for number, places in enumerate(groups):
+    for number, places in enumerate(_fitting(names, cells, console.width, keys)):
         _print_part(console, title if not number else "", names, cells, places)
 
 
-def _fitting(names: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
-    """Columns of each of several tables that fit a width, the first one in all of them."""
+def _fitting(
+    names: Sequence[str], rows: Sequence[Sequence[str]], width: int, keys: int
+) -> list[list[int]]:
+    """Columns of each of several tables that fit a width, the first ones in all of them."""
     widths = [_longest_word([name, *(row[i] for row in rows)]) for i, name in enumerate(names)]
-    groups: list[list[int]] = [[0]]
-    for place in range(1, len(names)):
+    groups: list[list[int]] = [list(range(keys))]
+    for place in range(keys, len(names)):
         used = sum(widths[i] + _FRAME for i in [*groups[-1], place]) + 1
-        if used > width and len(groups[-1]) > 1:
-            groups.append([0])
+        if used > width and len(groups[-1]) > keys:
+            groups.append(list(range(keys)))
         groups[-1].append(place)
     return groups
 

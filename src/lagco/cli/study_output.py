@@ -93,7 +93,8 @@ def print_generalization(rows: list[dict[str, Any]]) -> None:
         filled = {name: [cell(row) for row in chosen] for name, cell in columns.items()}
         shown = {name: cells for name, cells in filled.items() if {*cells} - {"", "-"}}
         title = f"unseen instances, best episode: {setting or 'not trained'}"
-        print_table(title, shown, zip(*shown.values(), strict=True))
+        keys = sum(name in shown for name in ("problem", "method", "strategy"))
+        print_table(title, shown, zip(*shown.values(), strict=True), keys)
 
 
 def _with_interval(summary: Mapping[str, Any] | None) -> str:
