@@ -68,6 +68,7 @@ class Method(ABC):
         latent: whether it sees problems through a latent space.
         padded: whether it reserves room for the largest instance.
         metric: by which the points that it predicts are decoded; None if it predicts none.
+        taught: whether it imitates a teacher.
         facts_schema: JSON schema of its facts.
     """
 
@@ -78,6 +79,7 @@ class Method(ABC):
     latent: bool = True
     padded: bool = False
     metric: Metric | None = None
+    taught: bool = False
     facts_schema: Schema = NO_FACTS
 
     @abstractmethod

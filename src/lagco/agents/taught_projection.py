@@ -30,6 +30,8 @@ class TaughtProjectionConfig(SoftProjectionConfig):
 
     teacher: str = setting("auto", "teacher: solver, search, greedy, or auto for the problem's own")
     steps: int = with_default(SoftProjectionConfig, "steps", 200_000)
+    # a round begins new episodes: with few environments they come to their ends
+    envs: int = with_default(SoftProjectionConfig, "envs", 8)
     rollout: int = with_default(SoftProjectionConfig, "rollout", 8192)
     epochs: int = with_default(SoftProjectionConfig, "epochs", 2)
     decoder: str = with_default(SoftProjectionConfig, "decoder", "ranked")
@@ -58,16 +60,13 @@ class TaughtProjectionMethod(SoftProjectionMethod):
     name = "taught-projection"
     label = "taught-projection"
     look = Look("#7b3294", "star-diamond")
+    taught = True
     config: type[TrainConfig] = TaughtProjectionConfig
 
     def model(self, env: ProblemVecEnv, config: Any) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""
         from lagco.agents.imitation import Imitation, ImitationSettings
-        from lagco.agents.soft_policy import (
-            CandidateRolloutBuffer,
-            CandidateVecEnv,
-            SoftProjectionPolicy,
-        )
+        from lagco.agents.soft_policy import CandidateVecEnv, SoftProjectionPolicy
         from lagco.agents.teachers import make_teacher
 
         assert isinstance(env, CandidateVecEnv)
@@ -84,9 +83,7 @@ class TaughtProjectionMethod(SoftProjectionMethod):
             env,
             teacher=make_teacher(config.teacher, type(env.problems[0])),
             settings=settings,
-            policy_kwargs=keywords | {"proto_width": env.space.scale.width, "source": env},
-            rollout_buffer_class=CandidateRolloutBuffer,
-            rollout_buffer_kwargs={"source": env},
+            policy_kwargs=keywords | {"proto_width": env.space.scale.width},
             **ppo_arguments(config),
         )
 

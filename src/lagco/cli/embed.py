@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lagco.cli.options import Data, Encoder, Features, Problem, Seed
+from lagco.cli.options import Data, Dpi, Encoder, Features, Problem, Seed, Side
 from lagco.cli.output import AsJson, print_result
 
 
@@ -15,10 +15,16 @@ def embed(
     problem: Problem,
     data: Data,
     encoder: Encoder = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(help="Instead: folder of an agent, or default (the one lagco brings)."),
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Picture to write (png, svg, pdf).")] = None,
     features: Features = "full",
     instances: Annotated[int, typer.Option(help="Instances to measure.")] = 20,
     seed: Seed = 0,
+    side: Side = 4.0,
+    dpi: Dpi = 128,
     as_json: AsJson = False,
 ) -> None:
     """Measure how crowded the action space of a problem is (cmp@k), and draw it."""
@@ -28,9 +34,12 @@ def embed(
         problem,
         data,
         encoder,
+        agent=agent,
         plot=plot,
         features=features,
         instances=instances,
         seed=seed,
+        side=side,
+        dpi=dpi,
     )
     print_result(found, as_json)

@@ -70,6 +70,8 @@ OtherProblem = Annotated[
 ]
 Data = Annotated[Path, typer.Option(help="Folder of a data set, or an instance file.")]
 Features = Annotated[str, typer.Option(help="Feature set: full or paper.")]
+Side = Annotated[float, typer.Option(help="Side of a picture, in inches.")]
+Dpi = Annotated[float, typer.Option(help="Dots per inch of a picture.")]
 Seed = Annotated[int, whole("Seed of everything random.")]
 Decoder = Annotated[
     str | None,
