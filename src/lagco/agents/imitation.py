@@ -26,6 +26,7 @@ from lagco.agents.soft_projection import CANDIDATES, CandidateVecEnv, pad_candid
 from lagco.agents.teachers import Teacher
 from lagco.arrays import Array
 from lagco.core.candidates import CandidateFeatures
+from lagco.errors import LagcoError
 from lagco.latent.candidates import candidate_features
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentView
@@ -144,10 +145,11 @@ class Imitation(PPO):
         self._found = Demonstrations()
         callback.on_rollout_start()
         # every round begins with new episodes, so that a checkpoint between two is complete
-        self._last_obs = source.reset()
+        source.reset()
         self._players = [_Player() for _ in source.problems]
         for index in range(len(self._players)):
             self._begin(index)
+        self._last_obs = source.observations()
         for _ in range(n_rollout_steps):
             assert isinstance(self._last_obs, np.ndarray)
             protos = self._protos(self._last_obs)
@@ -177,9 +179,14 @@ class Imitation(PPO):
         """The teacher looks at the episode that began; the learner may begin it itself."""
         source, player = self._source, self._players[index]
         problem = source.problems[index]
-        seed = int(self._rng.integers(2**31))
-        self.teacher.timed(self.teacher.begin, problem, source.episode_seed(index))
-        learns = self._round > 1 and self._rng.random() < self.settings.own_share
+        teacher, seed = self.teacher, int(self._rng.integers(2**31))
+        drawn = source.episode_seed(index)
+        wanted = teacher.episode_seed(problem, drawn)
+        if wanted != drawn:
+            source.reseed(index, wanted)
+        teacher.timed(teacher.begin, problem, wanted)
+        learns = teacher.continues and self._round > 1
+        learns = learns and self._rng.random() < self.settings.own_share
         player.own_steps = int(self._rng.integers(problem.episode_length)) if learns else 0
         player.seed = seed
         player.labels = self.teacher.anywhere or not player.own_steps
@@ -198,6 +205,8 @@ class Imitation(PPO):
                 self._keep(view, observation, rows, actions, right, nearest)
             if player.own_steps > 0 or not right.any():
                 row = self._own(view, proto, observation, nearest)
+            elif teacher.ordered:
+                row = view.actions().rows(problem.parts_from_actions(known[:1]))
             else:
                 row = rows[self._rng.choice(np.flatnonzero(right))][None]
             raw = plain_action(view.raw(row)[0])
@@ -356,6 +365,7 @@ class Imitation(PPO):
             "round": self._round,
             "descents": self._descents,
             "rng": self._rng.bit_generator.state,
+            "teacher": self.teacher.checksum,
             "teacher_seconds": self.teacher.seconds,
         }
 
@@ -372,6 +382,11 @@ class Imitation(PPO):
 
     def restore_extra(self, state: Mapping[str, Any], arrays: dict[str, Array]) -> None:
         """Go on from :meth:`extra_state` and :meth:`extra_arrays`."""
+        if state["teacher"] != self.teacher.checksum:
+            raise LagcoError(
+                "the run learnt from other demonstrations than those that the folder holds now; "
+                "train in another folder"
+            )
         self._round, self._descents = int(state["round"]), int(state["descents"])
         self._rng.bit_generator.state = state["rng"]
         self.teacher.seconds = float(state["teacher_seconds"])

@@ -34,7 +34,11 @@ class TaughtProjectionConfig(SoftProjectionConfig):
 
     method = "taught-projection"
 
-    teacher: str = setting("auto", "teacher: solver, search, greedy, or auto for the problem's own")
+    teacher: str = setting(
+        "auto",
+        "teacher: solver, search, greedy, auto for the problem's own, or a folder of "
+        "demonstrations",
+    )
     steps: int = with_default(SoftProjectionConfig, "steps", 200_000)
     rollout: int = with_default(SoftProjectionConfig, "rollout", 8192)
     epochs: int = with_default(SoftProjectionConfig, "epochs", 2)

@@ -1,7 +1,8 @@
 """Teachers: the right actions in a state, for agents that learn by imitation.
 
 ``solver`` follows known good solutions, ``search`` the problem's own search (or the best of many
-episodes of a tabu search by previews), ``greedy`` the best preview.
+episodes of a tabu search by previews), ``greedy`` the best preview; a folder holds what one of them
+showed before (:mod:`lagco.agents.demonstrations`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,13 +29,23 @@ class Teacher(ABC):
 
     Attributes:
         anywhere: whether it knows the right actions in states that others reached, too.
+        continues: whether it can go on from such states.
+        ordered: whether the first of its actions is the one to take.
+        checksum: of the files it teaches from, empty without.
         seconds: processor time that it has taken so far.
     """
 
     anywhere = True
+    continues = True
+    ordered = False
+    checksum = ""
 
     def __init__(self) -> None:
         self.seconds = 0.0
+
+    def episode_seed(self, env: Problem, seed: int) -> int:
+        """Seed with which an episode begins, for which `seed` was drawn."""
+        return seed
 
     def begin(self, env: Problem, seed: int) -> None:  # noqa: B027
         """Note that an episode of `env` began, with this seed."""
@@ -167,7 +179,7 @@ _ERRS = 0.1
 
 
 def make_teacher(name: str, problem: type[Problem]) -> Teacher:
-    """The teacher of that name for a problem; ``auto`` takes the problem's own choice."""
+    """The teacher of that name, or of a folder of demonstrations; ``auto``: the problem's own."""
     name = problem.teacher if name == "auto" else name
     if name == "solver":
         if not problem.defines("demonstrate"):
@@ -182,4 +194,9 @@ def make_teacher(name: str, problem: type[Problem]) -> Teacher:
         return GreedyTeacher()
     if name == "search":
         return AdviceTeacher() if problem.defines("advise") else EpisodeTeacher()
-    raise UsageError(suggest("teacher", name, (*TEACHERS, "auto")))
+    if Path(name).is_dir():
+        from lagco.agents.demonstrations import RecordedTeacher
+
+        return RecordedTeacher(name, problem)
+    known = suggest("teacher", name, (*TEACHERS, "auto"))
+    raise UsageError(f"{known}, and folders of demonstrations")

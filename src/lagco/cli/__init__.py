@@ -11,6 +11,7 @@ from rich.console import Console
 
 from lagco.cli import bench, report, study
 from lagco.cli.check import check
+from lagco.cli.demonstrate import demonstrate
 from lagco.cli.embed import embed
 from lagco.cli.evaluate import evaluate
 from lagco.cli.generate import generate
@@ -30,7 +31,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-for command in (problems, generate, info, check, evaluate, pretrain, embed, train, solve, warm):
+COMMANDS = (problems, generate, info, check, evaluate, pretrain, embed, demonstrate, train, solve)
+for command in (*COMMANDS, warm):
     app.command()(command)
 bench.add_commands(app)
 report.add_commands(app)

@@ -29,8 +29,8 @@ def train(
     teacher: Annotated[
         str | None,
         typer.Option(
-            help="Imitate a teacher: solver, search, greedy, or auto for the problem's own. "
-            "The method is then taught-projection."
+            help="Imitate a teacher: solver, search, greedy, auto for the problem's own, or a "
+            "folder of demonstrations. The method is then taught-projection."
         ),
     ] = None,
     decoder: Annotated[
