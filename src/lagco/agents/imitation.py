@@ -21,12 +21,13 @@ from torch import Tensor, nn
 
 from lagco.agents.action_tables import ActionTables, labelled_actions
 from lagco.agents.checkpoint import load_module, module_arrays, restore_module
-from lagco.agents.ranker import Ranker, RankerNetwork
+from lagco.agents.fine_tuning import EncoderTuner, SeenGraph
+from lagco.agents.ranker import PREFIX, Ranker, RankerNetwork
 from lagco.agents.soft_projection import CANDIDATES, CandidateVecEnv, pad_candidates
 from lagco.agents.teachers import Teacher
 from lagco.arrays import Array
 from lagco.core.candidates import CandidateFeatures
-from lagco.errors import LagcoError
+from lagco.errors import LagcoError, UsageError
 from lagco.latent.candidates import candidate_features
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentView
@@ -49,6 +50,7 @@ class ImitationSettings:
         own_share: share of the episodes that the learner begins itself.
         policy_rate: learning rate of the policy.
         ranker_rate: learning rate of the ranker.
+        tunes: whether the encoder learns with the policy.
     """
 
     k: int = 16
@@ -57,6 +59,7 @@ class ImitationSettings:
     own_share: float = 0.5
     policy_rate: float = 1e-3
     ranker_rate: float = 2e-3
+    tunes: bool = False
 
 
 class Demonstrations:
@@ -68,6 +71,7 @@ class Demonstrations:
         right: bool per action.
         features: of the candidates, and which of these are right; None where none is, or where
             there is nothing to choose.
+        graphs: the states as the encoder saw them, where it learns.
     """
 
     def __init__(self) -> None:
@@ -75,6 +79,7 @@ class Demonstrations:
         self.actions: list[ActionTables] = []
         self.right: list[Array] = []
         self.features: list[tuple[CandidateFeatures, Array] | None] = []
+        self.graphs: list[SeenGraph] = []
 
     def __len__(self) -> int:
         return len(self.observations)
@@ -133,6 +138,8 @@ class Imitation(PPO):
         self._ranker_optimiser: torch.optim.Optimizer | None = None
         self._policy_average = ActingPolicy(self.policy)
         self._descents = 0
+        source = self._source
+        self._tuner = EncoderTuner(source.space, source.views) if self.settings.tunes else None
 
     # -- collecting
 
@@ -203,6 +210,8 @@ class Imitation(PPO):
             nearest = self._nearest(rows, actions, proto)
             if len(known) and right.any():
                 self._keep(view, observation, rows, actions, right, nearest)
+                if self._tuner is not None:
+                    self._found.graphs.append(self._tuner.see(index, rows))
             if player.own_steps > 0 or not right.any():
                 row = self._own(view, proto, observation, nearest)
             elif teacher.ordered:
@@ -265,6 +274,9 @@ class Imitation(PPO):
         rate = self._rate()
         losses = self._fit_policy(found, rate)
         ranked = self._fit_ranker(found, rate) if self.settings.k else []
+        if self._tuner is not None:
+            self._tuner.adopt()
+            self._last_obs = self._source.look_again()
         self._found = Demonstrations()
         self._n_updates += 1
         self.logger.record("train/states", len(found))
@@ -299,10 +311,17 @@ class Imitation(PPO):
             right = torch.zeros(batch.valid.shape, dtype=torch.bool)
             for row, i in enumerate(chosen):
                 right[row, : len(found.right[i])] = torch.from_numpy(found.right[i])
-            latent = policy.mlp_extractor.forward_actor(batch.observations)
-            logits = policy._log_probabilities(policy.action_net(latent), batch)
+            protos = policy.action_net(policy.mlp_extractor.forward_actor(batch.observations))
+            logits = policy._log_probabilities(protos, batch)
+            if self._tuner is not None:
+                self._tuner.begin(self.settings.policy_rate * rate)
+                seen = [found.graphs[i] for i in chosen]
+                changes = self._tuner.changes(seen, protos, right.shape[1])
+                logits = (logits + changes * torch.exp(-policy.log_temperature)).log_softmax(dim=1)
             loss = _right_loss(logits, right.to(self.device))
             losses.append(self._descend(optimiser, policy, loss))
+            if self._tuner is not None:
+                self._tuner.descend()
             self._blend(self._policy_average, acting_parameters(policy))
         return losses
 
@@ -372,7 +391,8 @@ class Imitation(PPO):
     def extra_arrays(self) -> dict[str, Array]:
         """Arrays that a checkpoint needs: averages, the ranker and its optimiser."""
         policy = self._policy_average.state_dict()
-        found = {f"policy_average/{name}": t.cpu().numpy() for name, t in policy.items()}
+        found = {} if self._tuner is None else self._tuner.arrays()
+        found |= {f"policy_average/{name}": t.cpu().numpy() for name, t in policy.items()}
         if self._ranker is not None and self._average is not None:
             found |= module_arrays("ranker", self._ranker, self._ranker_optimiser)
             found |= {
@@ -391,6 +411,9 @@ class Imitation(PPO):
         self._rng.bit_generator.state = state["rng"]
         self.teacher.seconds = float(state["teacher_seconds"])
         load_module("policy_average", self._policy_average, arrays)
+        if self._tuner is not None:
+            self._tuner.restore(arrays)
+            self._last_obs = self._source.look_again()
         if "ranker/mean" in arrays:
             self._make_ranker(len(arrays["ranker/mean"]), len(arrays["ranker/pair_mean"]))
             assert self._ranker is not None
@@ -400,6 +423,29 @@ class Imitation(PPO):
             self._compiled = Ranker(self._average.arrays())
 
     # -- what decides
+
+    def adopted(self, weights: Mapping[str, Array]) -> None:
+        """Begin with an agent, the averages of which were taken over already."""
+        with torch.no_grad():
+            average = self._policy_average.parameters()
+            for new, old in zip(acting_parameters(self.policy), average, strict=True):
+                new.copy_(old)
+        if not self.settings.k or PREFIX + "mean" not in weights:
+            return
+        self._make_ranker(len(weights[PREFIX + "mean"]), len(weights[PREFIX + "pair_mean"]))
+        assert self._ranker is not None
+        own = self._ranker.arrays()
+        wrong = next((n for n, a in own.items() if a.shape != weights[n].shape), None)
+        if wrong is not None:
+            raise UsageError(
+                f"init=: {wrong} has shape {weights[wrong].shape}, this run needs "
+                f"{own[wrong].shape}; give the ranker_width and ranker_layers of that agent"
+            )
+        found = {name: weights[PREFIX + name].copy() for name in self._ranker.state_dict()}
+        self._ranker.load_state_dict({n: torch.from_numpy(array) for n, array in found.items()})
+        self._average = copy.deepcopy(self._ranker)
+        self._compiled = Ranker(self._average.arrays())
+        self._round = 1  # the ranker need not wait for the policy
 
     def deciding_policy(self) -> ActingPolicy:
         """The averaged policy."""

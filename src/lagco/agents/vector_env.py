@@ -206,6 +206,12 @@ class ProblemVecEnv(VecEnv):
         self._start(index, self._episodes[index]["instance"], seed)
         self._see(index)
 
+    def look_again(self) -> Array:
+        """Observations of the present states (N, w), through what was changed meanwhile."""
+        for index in range(self.num_envs):
+            self._see(index)
+        return self.observations()
+
     def observations(self) -> Array:
         """Observations of the present states (N, w), as a copy."""
         return self._observations.copy()

@@ -33,6 +33,9 @@ def train(
             "folder of demonstrations. The method is then taught-projection."
         ),
     ] = None,
+    encoder_training: Annotated[
+        str | None, typer.Option(help="frozen or fine-tuned (with the policy; taught-projection).")
+    ] = None,
     decoder: Annotated[
         str | None,
         typer.Option(help="nearest, sampled, rule:module:function, scored, preview or ranked."),
@@ -73,6 +76,7 @@ def train(
         "steps": steps,
         "seed": seed,
         "features": features,
+        "encoder_training": encoder_training,
         "decoder": decoder,
         "k": k,
         "envs": envs,

@@ -18,8 +18,8 @@ from lagco.problems.placement.state import empty_state, fits, terms_after
 from lagco.problems.placement.terms import mean_of_terms
 from lagco.problems.random_stream import random_stream
 
-#: moves of the annealing per pair of VM and PM, and at most
-PER_PAIR, MOST = 100, 1_000_000
+#: moves of the annealing per pair of VM and PM, at least, and at most
+PER_PAIR, LEAST, MOST = 100, 30_000, 1_000_000
 #: temperature at which it begins, in units of 1 / V
 _HOT = 1.5
 
@@ -29,7 +29,7 @@ def plan_allocation(
 ) -> tuple[Array, float]:
     """Hosts (V,) that annealing finds from those given, and their J."""
     vms, pms = cloud.num_vms, cloud.num_pms
-    moves = min(PER_PAIR * vms * pms, MOST)
+    moves = min(max(PER_PAIR * vms * pms, LEAST), MOST)
     best = np.array(hosts, dtype=np.int64)
     stream = random_stream(seed)
     mean = anneal(
