@@ -6,8 +6,8 @@ import torch
 
 import lagco
 from lagco.agents.fine_tuning import EncoderTuner
-from lagco.agents.teachers import EpisodeTeacher, make_teacher
 from lagco.agents.rounds import given_callbacks
+from lagco.agents.teachers import EpisodeTeacher, make_teacher
 from lagco.agents.training import Trainer, train
 from lagco.errors import UsageError
 from lagco.generation import generate_instance
@@ -59,7 +59,9 @@ def test_changes_are_those_of_the_inner_products_with_other_embeddings():
 
 
 def test_a_tuned_encoder_is_kept_with_its_agent_and_the_given_one_stays(tmp_path):
-    given = {k: a.copy() for v in brief_encoder("max-cut").views.values() for k, a in v.weights.items()}
+    given = {
+        k: a.copy() for v in brief_encoder("max-cut").views.values() for k, a in v.weights.items()
+    }
     frozen = taught(tmp_path / "frozen", "max-cut")
     tuned = taught(tmp_path / "tuned", "max-cut", encoder_training="fine-tuned")
     again = weights_of(lagco.load(tmp_path / "tuned"))
@@ -68,7 +70,9 @@ def test_a_tuned_encoder_is_kept_with_its_agent_and_the_given_one_stays(tmp_path
         np.testing.assert_array_equal(weights_of(frozen)[name], given[name], err_msg=name)
     assert any((array != given[name]).any() for name, array in weights_of(tuned).items())
     instance = generate_instance("max-cut", size=20)
-    assert tuned.solve(instance).objective == lagco.load(tmp_path / "tuned").solve(instance).objective
+    assert (
+        tuned.solve(instance).objective == lagco.load(tmp_path / "tuned").solve(instance).objective
+    )
 
 
 def test_a_run_that_tunes_goes_on_where_it_stopped(tmp_path):

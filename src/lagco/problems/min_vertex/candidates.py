@@ -2,10 +2,10 @@
 
 A cover takes all neighbours of a node that it leaves out, so a candidate is as good as the best of
 its neighbours is to leave out: one of few uncovered edges, whose neighbours have many and share
-them, after which a greedy independent set is large. The covers that leave the largest of these sets
-out vote on the candidate itself. Degrees are relative to the rest of the graph, sizes of independent
-sets are differences. Names of nodes matter only where greedy completions (the last six features) and
-the list of nodes of least degree break ties.
+them, after which a greedy independent set is large. The covers that leave the largest of these
+sets out vote on the candidate itself. Degrees are relative to the rest of the graph, sizes of
+independent sets are differences. Names of nodes matter only where greedy completions (the last six
+features) and the list of nodes of least degree break ties.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EACH = 30
 _LISTED = 32
 #: differences of sizes of independent sets are cut off here
 _FAR = 3.0
-#: completions that are so much smaller than the largest vote as well: estimates are no whole numbers
+#: completions that are so much smaller than the largest vote, too: estimates are no whole numbers
 _NEARLY = 0.25
 
 

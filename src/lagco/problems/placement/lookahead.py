@@ -198,7 +198,20 @@ def _rank(values, out):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def describe_moves(  # type: ignore[no-untyped-def]
-    actions, cloud, state, rows, place, bounds, worth, chains, means, ages, left, previous, plan, each
+    actions,
+    cloud,
+    state,
+    rows,
+    place,
+    bounds,
+    worth,
+    chains,
+    means,
+    ages,
+    left,
+    previous,
+    plan,
+    each,
 ):
     """Write features of moves (k, 2) to each (k, EACH).
 

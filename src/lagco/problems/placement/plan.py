@@ -32,9 +32,7 @@ def plan_allocation(
     moves = min(max(PER_PAIR * vms * pms, LEAST), MOST)
     best = np.array(hosts, dtype=np.int64)
     stream = random_stream(seed)
-    mean = anneal(
-        cloud, latencies, bounds, 1, _HOT / vms, moves, empty_state(cloud), best, stream
-    )
+    mean = anneal(cloud, latencies, bounds, 1, _HOT / vms, moves, empty_state(cloud), best, stream)
     return best, float(mean)
 
 
