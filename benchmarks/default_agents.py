@@ -6,8 +6,8 @@ One row per problem and size: the paper's range, three times its largest size, a
 Gaps to the solver in percent (`cyber-path`: share of the hosts that is owned; `placement`: score on
 the solver's scale), first episode / best of 5, means over the instances with their standard errors.
 Beyond the paper's range references of four problems are cheaper: few sweeps, a twentieth of the
-solver's effort, then local search. Results go to benchmarks/results/default_agents.json; nothing is computed twice, so the command can
-be stopped and given again.
+solver's effort, then local search. Results go to benchmarks/results/default_agents.json; nothing is
+computed twice, so the command can be stopped and given again.
 """
 
 from __future__ import annotations
