@@ -1,26 +1,34 @@
-"""Real instance files, answered by the agents that come with lagco, by solvers and by both.
+"""Answers on real instance files: agent, solver and portfolio side by side.
 
-    python benchmarks/real_instances.py FOLDER [--seconds 2] [--agent default] [--search auto]
+    python benchmarks/real_instances.py FOLDER [--seconds 2] [--long 60] [--only tsplib]
 
-FOLDER has the subfolders tsplib (with optima.txt), gset (best_known.txt), vertex_cover, sndlib and
-topology_zoo, or some of them. Prints one Markdown table row per file. For routing, the utilisation
-under unit weights and under weights inverse to the capacity stands beside the answer's.
+FOLDER has one subfolder per collection; files `optima.txt` and `best_known.txt` in them hold known
+values as in `berlin52 : 7542`. Every answer is a call of the command `lagco solve` on one core, its
+time counted from the start of the command to its end. Topologies are answered as `ospf` and as
+`traffic`. What is not known is compared with the best value of a run of the solver and one of the
+portfolio with `--long` seconds each. Results go to benchmarks/results/real_instances.json; nothing
+is computed twice, so the command can be stopped and given again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-import lagco
 from lagco.instances.formats import read
-from lagco.problems.ospf.env import OSPF
-from lagco.problems.ospf.weights import weight_bounds
-from lagco.results.measures import gap
+from lagco.problems import problem_class
+from lagco.results.measures import gap, improvement
+from lagco.store import readable_json, write_atomically
 
+RESULTS = Path(__file__).parent / "results" / "real_instances.json"
+BY = ("agent", "solver", "portfolio")
 _NO_INSTANCE = {"optima.txt", "best_known.txt", "README.md"}
 
 
@@ -34,60 +42,111 @@ def known_values(folder: Path) -> dict[str, float]:
     return found
 
 
-def plain_routing(instance: lagco.Instance) -> str:
-    """Utilisation under unit weights and under weights inverse to the capacity."""
-    capacities = instance.array("capacities")
-    low, high = weight_bounds(instance)
-    inverse = np.clip(np.rint(capacities.max() / capacities), low, high).astype(np.int64)
-    unit = OSPF.evaluate_solution(instance, np.full(len(capacities), low))
-    return f"unit {unit:.4g}, inverse {OSPF.evaluate_solution(instance, inverse):.4g}"
+def files_of(folder: Path) -> Iterator[tuple[Path, str, int]]:
+    """Every file, the problem as which it is answered, and its size."""
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        if path.name in _NO_INSTANCE or path.suffix == ".tour":
+            continue
+        instance = read(path)
+        yield path, instance.problem, instance.size
+        if instance.problem == "ospf":
+            yield path, "traffic", read(path, "traffic").size
+
+
+def answer(path: Path, problem: str, by: str, seconds: float) -> dict[str, Any]:
+    """What the command answers, with the seconds by the clock."""
+    began = time.perf_counter()
+    words = ["solve", str(path), "--problem", problem, "--by", by, "--seconds", str(seconds)]
+    done = subprocess.run(
+        [sys.executable, "-m", "lagco", *words, "--json"], capture_output=True, text=True
+    )
+    clock = time.perf_counter() - began
+    if done.returncode:
+        raise SystemExit(f"{path}, {by}: {done.stderr}")
+    found = json.loads(done.stdout)
+    assert found["valid"], path
+    kept = {name: found[name] for name in ("objective", "bound", "by", "found_after")}
+    return kept | {"clock": round(clock, 2)}
+
+
+def measured(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """One entry per file and problem: the answers, and what they are compared with."""
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    entries = []
+    for folder in sorted(path for path in arguments.folder.iterdir() if path.is_dir()):
+        if arguments.only and folder.name not in arguments.only.split(","):
+            continue
+        known = known_values(folder)
+        for path, problem, size in files_of(folder):
+            maximise = problem_class(problem).maximise
+            wanted = [(by, arguments.seconds) for by in BY]
+            if path.stem not in known and arguments.long:
+                wanted += [(by, arguments.long) for by in ("solver", "portfolio")]
+            answers = {}
+            for by, seconds in wanted:
+                key = f"{folder.name}/{path.name}/{problem}/{by}/{seconds:g}"
+                if key not in results:
+                    results[key] = answer(path, problem, by, seconds)
+                    write_atomically(RESULTS, readable_json(results))
+                answers[by, seconds] = results[key]
+            values = [found["objective"] for found in answers.values()]
+            best = known.get(path.stem, (max if maximise else min)(values))
+            entries.append(
+                {
+                    "file": path.name,
+                    "problem": problem,
+                    "size": size,
+                    "best": best,
+                    "known": path.stem in known,
+                    "maximise": maximise,
+                    **{by: answers[by, arguments.seconds] for by in BY},
+                }
+            )
+    return entries
+
+
+def row(entry: dict[str, Any]) -> str:
+    """One row of the table."""
+    cells = [entry["file"], entry["problem"], str(entry["size"])]
+    cells.append(f"{entry['best']:.6g}" + ("" if entry["known"] else " (best here)"))
+    for by in BY:
+        share = behind(entry, by)
+        cells.append(f"{entry[by]['objective']:.6g} ({share:.2f} %)")
+    found = entry["portfolio"]
+    bound = "-" if found["bound"] is None else f"{found['bound']:.6g}"
+    cells += [found["by"], bound, f"{max(entry[by]['clock'] for by in BY):.1f}"]
+    return f"| {' | '.join(cells)} |"
+
+
+def behind(entry: dict[str, Any], by: str) -> float:
+    """How far an answer is behind the best value, in percent of it."""
+    found = gap(entry[by]["objective"], entry["best"], maximise=entry["maximise"])
+    return round(found or 0.0, 6) + 0.0
 
 
 def main() -> None:
-    """Print the table."""
+    """Measure what is missing, print the table and what it says about the portfolio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--agent", default="default")
-    parser.add_argument("--search", default="auto")
-    arguments = parser.parse_args()
-    print("| file | problem | size | known | agent | solver | portfolio | found by | bound | |")
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    for folder in sorted(p for p in arguments.folder.iterdir() if p.is_dir()):
-        known = known_values(folder)
-        for path in sorted(folder.iterdir()):
-            if path.name in _NO_INSTANCE or path.suffix == ".tour":
-                continue
-            instance = read(path)
-            maximise = lagco.problems.problem_class(instance.problem).maximise
-            answers = {
-                by: lagco.solve(
-                    instance,
-                    by=by,
-                    agent=None if by == "solver" else arguments.agent,
-                    seconds=arguments.seconds,
-                    search=arguments.search,
-                )
-                for by in ("agent", "solver", "portfolio")
-            }
-            best = known.get(path.stem)
-            if best is None:
-                objectives = [answer.objective for answer in answers.values()]
-                best = max(objectives) if maximise else min(objectives)
-            shown = f"{best:.6g}" if path.stem in known else f"{best:.6g} (best here)"
-            cells = []
-            for answer in answers.values():
-                assert answer.valid, path
-                share = gap(answer.objective, best, maximise=maximise)
-                cells.append(f"{answer.objective:.6g} ({share or 0.0:.2f} %)")
-            found, bound = answers["portfolio"].by, answers["portfolio"].bound
-            remark = plain_routing(instance) if instance.problem == "ospf" else ""
-            print(
-                f"| {path.name} | {instance.problem} | {instance.size} | {shown} | "
-                f"{' | '.join(cells)} | {found} | {'-' if bound is None else f'{bound:.6g}'} | "
-                f"{remark} |",
-                flush=True,
-            )
+    parser.add_argument("--long", type=float, default=60.0, help="0 for no long runs.")
+    parser.add_argument("--only", help="Subfolders, with commas.")
+    entries = measured(parser.parse_args())
+    columns = ("file", "problem", "size", "best", "agent", "solver", "portfolio", "found by")
+    print(f"| {' | '.join((*columns, 'bound', 'clock'))} |")
+    print(f"|{' --- |' * 10}")
+    print("\n".join(row(entry) for entry in entries))
+    changes = [
+        improvement(e["portfolio"]["objective"], e["solver"]["objective"], maximise=e["maximise"])
+        for e in entries
+    ]
+    open_ = [change for e, change in zip(entries, changes, strict=True) if behind(e, "solver") > 0]
+    slack = 1e-9
+    print(
+        f"\nportfolio against solver: better on {sum(c > slack for c in changes)}, worse on "
+        f"{sum(c < -slack for c in changes)} of {len(entries)}; the solver is not at the best "
+        f"value on {len(open_)}, the portfolio is better on {sum(c > slack for c in open_)} of them"
+    )
 
 
 if __name__ == "__main__":

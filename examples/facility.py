@@ -1,7 +1,6 @@
 """An environment of your own: serve clients from sites, each of which costs something to open.
 
-lagco check examples.facility:Facility; python examples/facility.py
-"""
+lagco check examples.facility:Facility; python examples/facility.py"""
 
 import subprocess
 import sys
@@ -84,7 +83,8 @@ if __name__ == "__main__":
         lagco.train(Facility, seeds=range(100), out="runs/facility/agent", **training)
         PPO("MlpPolicy", lagco.wrap(Facility(), encoder), n_steps=256).learn(512)
         subprocess.run([sys.executable, __file__, "evaluate"], check=True)  # in a new process
-    agent = lagco.load("runs/facility/agent", Facility)
-    for policy in ("random", agent):
-        print(lagco.evaluate(policy, larger, problem=Facility).summary()["episode_return/best"])
-    print(lagco.solve(larger[0], agent=agent).objective)
+    else:
+        agent = lagco.load("runs/facility/agent", Facility)
+        for found in (lagco.evaluate(p, larger, problem=Facility) for p in ("random", agent)):
+            print(found.policy, found.summary()["episode_return/best"].mean)
+        print("solve", lagco.solve(larger[0], agent=agent).objective)

@@ -15,10 +15,8 @@ from lagco.agents.shipped import default_agent, shipped_problems
 from lagco.cli import app
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError, UnknownName, UsageError
-from lagco.folder import solve_folder
 from lagco.generation import generate_instance
 from lagco.instances.formats import read, read_solution
-from lagco.portfolio import Limit
 from lagco.problems import problem_class
 from lagco.problems.placement.generator import draw_cloud
 from lagco.problems.placement.latency import MATRIX_LIMIT
@@ -27,7 +25,9 @@ from lagco.registration import ENTRIES
 from lagco.results import measures
 from lagco.results.measures import improvement
 from lagco.rollout import SideBySide
-from lagco.solving import _mixed_team
+from lagco.solving.folder import solve_folder
+from lagco.solving.players import _mixed_team
+from lagco.solving.portfolio import Limit
 from tests.shared_instances import shared_instance
 
 DATA = Path(__file__).parent / "data"

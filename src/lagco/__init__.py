@@ -54,6 +54,7 @@ _HOMES = {
         "SpecError",
         "UnknownName",
         "UsageError",
+        "WriteError",
     ),
     "lagco.embedding.config": ("EncoderConfig", "PretrainConfig"),
     "lagco.embedding.encoder": ("Encoder",),
@@ -125,6 +126,7 @@ if TYPE_CHECKING:
     from lagco.errors import SpecError as SpecError
     from lagco.errors import UnknownName as UnknownName
     from lagco.errors import UsageError as UsageError
+    from lagco.errors import WriteError as WriteError
     from lagco.evaluation import evaluate as evaluate
     from lagco.generation import generate as generate
     from lagco.information import check as check

@@ -31,6 +31,10 @@ class InstanceError(LagcoError, ValueError):
     """An instance or data set cannot be read, written or used; the message names the file."""
 
 
+class WriteError(LagcoError, OSError):
+    """A file cannot be written (no room, no permission); what was there before is unchanged."""
+
+
 class CheckError(LagcoError):
     """A problem failed :func:`lagco.check_problem`; the message lists every finding."""
 

@@ -16,7 +16,8 @@ from joblib import Parallel, delayed
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lagco.core.adapter import EnvProblem, Options, instances_from
-from lagco.core.problem import Problem, misplaced_reference
+from lagco.core.problem import Problem
+from lagco.core.references import misplaced_reference
 from lagco.errors import InstanceError, SpecError, UsageError, suggest
 from lagco.instances import DataSet, Entry, Instance, read_instance
 from lagco.instances.dataset import MANIFEST, TIMES

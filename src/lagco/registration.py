@@ -6,13 +6,18 @@ A package adds a problem by an entry point of the group ``lagco.problems``: its 
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
-from typing import Any
-
-from gymnasium.envs.registration import register, registry
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from lagco.registry import Registry, origin_of
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from importlib.metadata import EntryPoint
 
 
 @dataclass(frozen=True)
@@ -84,12 +89,47 @@ def _added(point: EntryPoint) -> ProblemEntry:
     return ProblemEntry(point.name, f"lagco/{camel}-v0", point.value, f"from {origin_of(point)}")
 
 
+_GYMNASIUM = "gymnasium"
 #: every problem by name
 ENTRIES: Registry[ProblemEntry] = Registry("problem", "lagco.problems", _OWN, _added)
 
 
 def register_environments() -> None:
-    """Register every problem once; its class is imported when one is made."""
+    """Register every problem with Gymnasium, now or as soon as that is imported.
+
+    A problem's class is imported when one is made.
+    """
+    if _GYMNASIUM in sys.modules:
+        _register()
+    elif not any(isinstance(finder, _Registering) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Registering())
+
+
+class _Registering:
+    """Registers the problems once Gymnasium was imported, which takes longer than lagco itself."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """How Gymnasium is imported; None for other modules."""
+        if fullname != _GYMNASIUM:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def execute_and_register(module: ModuleType) -> None:
+                execute(module)
+                _register()
+
+            spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]
+        return spec
+
+
+def _register() -> None:
+    from gymnasium.envs.registration import register, registry
+
     for entry in ENTRIES.values():
         if entry.env_id not in registry:
             register(entry.env_id, entry_point=entry.entry_point, disable_env_checker=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from lagco.errors import LagcoError, UnknownName, suggest
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -64,6 +66,8 @@ class Registry(Mapping[str, T], Generic[T]):
             found = self._own[name]
             if not isinstance(found, str):
                 return found
+            from importlib.metadata import EntryPoint
+
             return load_entry_point(EntryPoint(name, found, self.group))
         if name in self._added:
             return self._read(self._added[name])
@@ -71,6 +75,8 @@ class Registry(Mapping[str, T], Generic[T]):
 
     @cached_property
     def _added(self) -> dict[str, EntryPoint]:
+        from importlib.metadata import entry_points  # slow to import
+
         found: dict[str, EntryPoint] = {}
         for point in sorted(entry_points(group=self.group), key=lambda p: (p.name, p.value)):
             if point.name in self._own or point.name in found:

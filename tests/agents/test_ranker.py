@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from lagco.agents.ranker import Ranker, RankerNetwork, take_ranker
+from lagco.agents.ranker import Ranker, take_ranker
+from lagco.agents.ranker_network import RankerNetwork
 from lagco.errors import LagcoError, UsageError
 from lagco.store import Tensors
 

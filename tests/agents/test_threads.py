@@ -80,5 +80,5 @@ def trained_weights():
     """Digest of the weights of `iterative` after a few steps on `placement`."""
     from tests.agents.runs import trained
 
-    folder = trained("iterative", "placement", steps=192, hidden=[400])
+    folder = trained("iterative", "placement", steps=192, hidden=(400,))
     return hashlib.sha256((folder / "agent.safetensors").read_bytes()).hexdigest()

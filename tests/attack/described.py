@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lagco.errors import LagcoError
 from lagco.store.kind import _tensor_parts
 from lagco.store.npy import npy_bytes, parse_npy
 from lagco.store.tensors import header_of, pack_tensors, unpack_tensors
@@ -111,7 +112,10 @@ def sealed_mutant(rng, files, layers):
         if not isinstance(content, dict):
             content = {"content": content}
         content = {name: value for name, value in content.items() if name not in _OWN}
-    checksum = layer.write(found, content, parts, measured)
+    try:
+        checksum = layer.write(found, content, parts, measured)
+    except LagcoError:  # what is not finite has no checksum
+        return unsealed_mutant(rng, files, layers)
     while layer.holder is not None:
         at, field = layer.holder
         layer = layers[at]

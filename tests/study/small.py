@@ -25,7 +25,7 @@ SMALLEST = {
 #: data, policy, encoder and two runs
 TASKS = 5
 
-_SCRIPT = """
+SCRIPT = """
 import json, sys, lagco.study
 settings = json.loads(sys.argv[2])
 lagco.study.generalization(sys.argv[1], **settings)
@@ -36,7 +36,7 @@ def start(folder, workers=1, **changes):
     """The smallest study in a process, and a session, of its own."""
     settings = json.dumps(SMALLEST | {"workers": workers} | changes)
     return subprocess.Popen(
-        [sys.executable, "-c", _SCRIPT, str(folder), settings],
+        [sys.executable, "-c", SCRIPT, str(folder), settings],
         start_new_session=True,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

@@ -66,10 +66,6 @@ def _killed_often(folder, whole, times, seed, **changes):
     assert not list(folder.rglob("*.part"))
 
 
-def test_killed_three_times(tmp_path, smallest):
-    _killed_often(tmp_path / "killed", smallest, 3, seed=int.from_bytes(os.urandom(4)))
-
-
 @pytest.mark.slow
 def test_killed_ten_times(tmp_path, smallest):
     _killed_often(tmp_path / "killed", smallest, 10, seed=1)
@@ -90,6 +86,7 @@ def test_other_methods_killed_ten_times(tmp_path):
     _killed_often(tmp_path / "killed", whole, 10, 2, **changes)
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_ledger(tmp_path, smallest):
     folder = tmp_path / "shared"
     both = [start(folder), start(folder)]

@@ -20,6 +20,8 @@ from lagco.search.errors import TooManyActions
 
 #: so many actions of a state are looked at; beyond it, as many that are drawn at random
 MOST_ACTIONS = 20_000
+#: and so many of the nearest to a proto-action
+CANDIDATES = 256
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from lagco.agents.method import Actor, Method
-from lagco.agents.network import perceptron
-from lagco.agents.scorer import score_with
+from lagco.agents.network import perceptron, score_with
 from lagco.agents.team import Team
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv

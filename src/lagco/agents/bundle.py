@@ -6,12 +6,12 @@ import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lagco.agents.agent import Agent
 from lagco.agents.config import train_config
 from lagco.agents.method import Method
-from lagco.agents.own_network import AgentWeights, NetworkFactory, load_network
+from lagco.agents.network import WIDTHS, AgentWeights
 from lagco.agents.registry import method_of
 from lagco.arrays import Array
 from lagco.core.declaration import Declaration, read_declaration
@@ -23,6 +23,9 @@ from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
 from lagco.problems import AnyProblem, problem_class, registered_class
 from lagco.store import SHA256, Described, Kind, Mismatch, check
+
+if TYPE_CHECKING:
+    from lagco.agents.own_network import NetworkFactory
 
 DESCRIPTION, WEIGHTS, SPACE = "agent.json", "agent.safetensors", "space"
 _PACKAGES = ("lagco", "torch", "stable-baselines3", "sb3-contrib", "numpy")
@@ -168,11 +171,14 @@ def load(
         space = load_space(folder / SPACE, declaration, content["space"], encoder_class)
     method.check(file.tensors, content["facts"], space)
     file.tensors.refuse_others()
-    try:
-        network = load_network(file.tensors, "policy", policy_class)
-    except UsageError as error:
-        raise BundleError(f"{folder}: {error}") from error
-    weights = AgentWeights(file.tensors, {} if network is None else {"policy": network})
+    weights = AgentWeights(file.tensors)
+    if policy_class is not None or f"policy.{WIDTHS}" in weights:
+        from lagco.agents.own_network import load_network  # brings torch
+
+        try:
+            weights.networks["policy"] = load_network(weights, "policy", policy_class)
+        except UsageError as error:
+            raise BundleError(f"{folder}: {error}") from error
     return Agent(cls, method, weights, _description(file), space).configured(decoder)
 
 

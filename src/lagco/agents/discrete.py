@@ -19,6 +19,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 from lagco.agents.config import PPOConfig
+from lagco.agents.latent_env import LatentVecEnv, vec_env_options
 from lagco.agents.method import Look, Method, Weights
 from lagco.agents.network import (
     Network,
@@ -30,7 +31,6 @@ from lagco.agents.network import (
     take_network,
 )
 from lagco.agents.padding import FACTS, PaddedActions, PaddingObservation, Widths
-from lagco.agents.projection import LatentVecEnv, vec_env_options
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv

@@ -19,11 +19,12 @@ import torch
 from stable_baselines3 import PPO
 from torch import Tensor, nn
 
-from lagco.agents.action_tables import ActionTables, labelled_actions
+from lagco.agents.action_tables import CANDIDATES, ActionTables, labelled_actions
 from lagco.agents.checkpoint import load_module, module_arrays, restore_module
 from lagco.agents.fine_tuning import EncoderTuner, SeenGraph
-from lagco.agents.ranker import PREFIX, Ranker, RankerNetwork
-from lagco.agents.soft_projection import CANDIDATES, CandidateVecEnv, pad_candidates
+from lagco.agents.ranker import PREFIX, Ranker
+from lagco.agents.ranker_network import RankerNetwork
+from lagco.agents.soft_policy import CandidateVecEnv, pad_candidates
 from lagco.agents.teachers import Teacher
 from lagco.arrays import Array
 from lagco.core.candidates import CandidateFeatures

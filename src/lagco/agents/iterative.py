@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from lagco.agents.action_tables import MOST_ACTIONS, ActionTables, read_actions
 from lagco.agents.config import TrainConfig, setting, with_default
 from lagco.agents.discrete import without_summary
+from lagco.agents.latent_env import LatentVecEnv, vec_env_options
 from lagco.agents.method import Look, Method, Weights
 from lagco.agents.network import (
     check_width,
@@ -33,7 +34,6 @@ from lagco.agents.network import (
     take_network,
 )
 from lagco.agents.padding import PaddedActions
-from lagco.agents.projection import LatentVecEnv, vec_env_options
 from lagco.agents.q_network import SplitQ
 from lagco.agents.replay import GOES_ON, TERMINATED, TRUNCATED, ActionReplayBuffer
 from lagco.agents.vector_env import ProblemVecEnv

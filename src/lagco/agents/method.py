@@ -5,13 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
-from stable_baselines3.common.base_class import BaseAlgorithm
 
 from lagco.agents.config import TrainConfig
-from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
@@ -20,6 +18,11 @@ from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentSpace
 from lagco.search import Metric
 from lagco.store import Schema, Tensors
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+
+    from lagco.agents.vector_env import ProblemVecEnv
 
 Weights: TypeAlias = Mapping[str, Array]
 #: JSON schema of the facts of a method that needs none

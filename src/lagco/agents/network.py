@@ -6,21 +6,25 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numba import njit
 
 from lagco.agents.config import ACTIVATIONS, PPOConfig, TrainConfig
-from lagco.agents.own_network import OWN, WIDTHS, OwnNetwork
 from lagco.arrays import Array
 from lagco.embedding.devices import torch_device
 from lagco.errors import LagcoError, UsageError
 from lagco.store import Tensors
 
+if TYPE_CHECKING:
+    from lagco.agents.own_network import OwnNetwork
+
 SLOPE = np.float32(0.01)
 #: name of the array that says which activation a network has
 ACTIVATION = "activation"
+#: names of the arrays of a user's own network: its state, and its widths
+OWN, WIDTHS = "own", "widths"
 
 #: weight and bias (out,) per linear layer
 Layers: TypeAlias = "Sequence[tuple[Array, Array]]"
@@ -42,6 +46,16 @@ class Network(Protocol):
     def __call__(self, inputs: Array) -> Array:
         """Outputs (…, out) for inputs (…, in)."""
         ...
+
+
+class AgentWeights(dict[str, Array]):
+    """Arrays of an agent by name, and those of its networks that are modules of the user's own."""
+
+    def __init__(
+        self, arrays: Mapping[str, Array], networks: Mapping[str, OwnNetwork] | None = None
+    ) -> None:
+        super().__init__(arrays)
+        self.networks = dict(networks or getattr(arrays, "networks", {}))
 
 
 class Perceptron:
@@ -212,6 +226,12 @@ def perceptron(
     return network
 
 
+def score_with(network: Network, observation: Array, vectors: Array) -> Array:
+    """Q of candidates (k, d) in a state (w,) by a stored network: (k,)."""
+    repeated = np.broadcast_to(observation, (len(vectors), len(observation)))
+    return network(np.concatenate([repeated, vectors], axis=1).astype(np.float32))[:, 0]
+
+
 def stored_activation(weights: Mapping[str, Array], prefix: str) -> str:
     """The activation stored as ``prefix.activation``, a number; without, it is the first.
 
@@ -274,6 +294,8 @@ def layer_arrays(prefix: str, *modules: Any) -> dict[str, Array]:
     On the CPU they are the modules' own: writing to them changes the modules.
     """
     from torch import nn
+
+    from lagco.agents.own_network import OwnNetwork
 
     found: dict[str, Array] = {}
     number = 0

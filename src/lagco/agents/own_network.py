@@ -13,12 +13,12 @@ import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from torch import Tensor, nn
 
+from lagco.agents.network import OWN, WIDTHS
 from lagco.arrays import Array
 from lagco.errors import UsageError
 
 #: (inputs, outputs) -> a module from (B, inputs) to (B, outputs)
 NetworkFactory: TypeAlias = "Callable[[int, int], nn.Module]"
-OWN, WIDTHS = "own", "widths"
 
 
 class OwnNetwork(nn.Module):
@@ -60,16 +60,6 @@ class OwnNetwork(nn.Module):
         return found[0] if inputs.ndim == 1 else found
 
     __hash__ = nn.Module.__hash__
-
-
-class AgentWeights(dict[str, Array]):
-    """Arrays of an agent by name, and those of its networks that are modules of the user's own."""
-
-    def __init__(
-        self, arrays: Mapping[str, Array], networks: Mapping[str, OwnNetwork] | None = None
-    ) -> None:
-        super().__init__(arrays)
-        self.networks = dict(networks or getattr(arrays, "networks", {}))
 
 
 def make_network(factory: NetworkFactory, inputs: int, outputs: int) -> OwnNetwork:
@@ -122,19 +112,17 @@ def use_network(model: BaseAlgorithm, factory: NetworkFactory, method: str) -> O
 
 def load_network(
     weights: Mapping[str, Array], prefix: str, factory: NetworkFactory | None
-) -> OwnNetwork | None:
-    """The network of that prefix where it is of the user's own, from its class and its state.
+) -> OwnNetwork:
+    """The user's own network of that prefix, from its class and its state.
 
     Raises:
         UsageError: the class is missing, superfluous or another one.
     """
     widths = weights.get(f"{prefix}.{WIDTHS}")
     if widths is None:
-        if factory is not None:
-            raise UsageError(
-                "policy_class=: the agent's policy network is one of lagco's own; leave it out"
-            )
-        return None
+        raise UsageError(
+            "policy_class=: the agent's policy network is one of lagco's own; leave it out"
+        )
     if factory is None:
         raise UsageError(
             f"the agent's network {prefix!r} is a torch module of the user's own, of which a "

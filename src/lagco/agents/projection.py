@@ -5,12 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gymnasium as gym
 import numpy as np
-from stable_baselines3 import PPO
-from stable_baselines3.common.base_class import BaseAlgorithm
 
 from lagco.agents.config import PPOConfig, TrainConfig, setting, with_default
 from lagco.agents.method import Look, Method, Weights
@@ -21,7 +18,6 @@ from lagco.agents.network import (
     ppo_arguments,
     take_network,
 )
-from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
@@ -31,69 +27,12 @@ from lagco.latent.space import LatentSpace
 from lagco.search import Metric, NoValidAction
 from lagco.store import Tensors
 
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+
+    from lagco.agents.vector_env import ProblemVecEnv
+
 _LARGEST_EXPONENT = 50.0
-
-
-class LatentVecEnv(ProblemVecEnv):
-    """Problems seen through a latent space: the observation is that of its views.
-
-    Args:
-        space: the latent space.
-        decoder: how points become actions.
-        options: see :class:`ProblemVecEnv`.
-    """
-
-    def __init__(
-        self,
-        problem: type[Problem],
-        instances: Sequence[Instance],
-        space: LatentSpace,
-        decoder: Decoder,
-        **options: Any,
-    ) -> None:
-        self.space = space
-        self.decoder = decoder
-        self.executed: list[list[Array]] | None = None
-        super().__init__(problem, instances, **options)
-
-    def log_executed(self) -> None:
-        """From now on keep the vectors of executed actions, until they are taken."""
-        self.executed = [[] for _ in range(self.num_envs)]
-
-    def take_executed(self) -> Array:
-        """Vectors (T, N, d) of the actions since the last call."""
-        assert self.executed is not None
-        taken = np.array(self.executed, dtype=np.float32).swapaxes(0, 1)
-        self.log_executed()
-        return taken
-
-    def _spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
-        for problem in self.problems:
-            problem.reset(seed=0)
-        self.views = [self.space.view(problem) for problem in self.problems]
-        width = self.views[0].observation_width
-        observation_space = gym.spaces.Box(-np.inf, np.inf, (width,), np.float32)
-        return observation_space, self._action_space()
-
-    def _action_space(self) -> gym.Space[Any]:
-        scale = self.space.scale
-        return gym.spaces.Box(scale.low, scale.high, dtype=np.float32)
-
-    def _observe(self, index: int, out: Array) -> None:
-        view = self.views[index]
-        view.refresh()
-        view.observation(out)
-
-
-class ProjectionVecEnv(LatentVecEnv):
-    """Actions are points of the Box."""
-
-    def _raw_action(self, index: int, action: Any) -> Any:
-        view = self.views[index]
-        row = self.decoder.choose(view, action, self._rngs[index], self._observations[index])
-        if self.executed is not None:
-            self.executed[index].append(view.actions().vectors(row)[0])
-        return plain_action(view.raw(row)[0])
 
 
 @dataclass(frozen=True)
@@ -157,6 +96,8 @@ class ProjectionMethod(Method):
         pad_to: Sequence[Instance] = (),
     ) -> ProblemVecEnv:
         """See :class:`~lagco.agents.method.Method`."""
+        from lagco.agents.latent_env import ProjectionVecEnv, vec_env_options
+
         assert space is not None
         assert self.metric is not None
         decoder = Decoder(config.decoder, config.k, self.metric)
@@ -164,6 +105,8 @@ class ProjectionMethod(Method):
 
     def model(self, env: ProblemVecEnv, config: Any) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""
+        from stable_baselines3 import PPO
+
         keywords = policy_arguments(config) | {"log_std_init": config.log_std}
         return PPO("MlpPolicy", env, policy_kwargs=keywords, **ppo_arguments(config))
 
@@ -277,18 +220,6 @@ class ProjectionActor:
             "policy": predicted - observed,
             "search": time.perf_counter() - predicted,
         }
-
-
-def vec_env_options(config: TrainConfig) -> dict[str, Any]:
-    """Options of a :class:`ProblemVecEnv` that follow from the configuration."""
-    return {
-        "envs": config.envs,
-        "seed": config.seed,
-        "features": config.features,
-        "rotation": "paper" if config.preset == "paper" else "episode",
-        "scale_rewards": config.scale_rewards,
-        "shaped_rewards": config.shaped_rewards,
-    }
 
 
 METHOD = ProjectionMethod()

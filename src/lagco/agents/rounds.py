@@ -12,7 +12,8 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList, Conve
 from lagco.agents.agent import Agent
 from lagco.agents.config import TrainConfig
 from lagco.agents.curve import Curve
-from lagco.agents.projection import LatentVecEnv, PointConfig
+from lagco.agents.latent_env import LatentVecEnv
+from lagco.agents.projection import PointConfig
 from lagco.agents.scorer import Scorer, n_step_returns
 from lagco.agents.validation import Validation
 from lagco.agents.vector_env import ProblemVecEnv

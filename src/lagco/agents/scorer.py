@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from lagco.agents.config import TrainConfig
-from lagco.agents.network import Network, layer_arrays, linear_layers, perceptron
+from lagco.agents.network import Network, layer_arrays, linear_layers, perceptron, score_with
 from lagco.arrays import Array
 
 _EPOCHS = 2
@@ -70,12 +70,6 @@ class Scorer:
         """Go on from a :meth:`state`."""
         self._rng.bit_generator.state = state
         self._compiled = None
-
-
-def score_with(network: Network, observation: Array, vectors: Array) -> Array:
-    """Q of candidates (k, d) in a state (w,) by a stored network: (k,)."""
-    repeated = np.broadcast_to(observation, (len(vectors), len(observation)))
-    return network(np.concatenate([repeated, vectors], axis=1).astype(np.float32))[:, 0]
 
 
 def n_step_returns(

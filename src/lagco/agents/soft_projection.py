@@ -11,218 +11,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import gymnasium as gym
 import numpy as np
-import torch
-from stable_baselines3 import PPO
-from stable_baselines3.common.base_class import BaseAlgorithm
-from stable_baselines3.common.buffers import RolloutBuffer
-from stable_baselines3.common.policies import ActorCriticPolicy
-from stable_baselines3.common.type_aliases import RolloutBufferSamples
-from torch import Tensor, nn
 
-from lagco.agents.action_tables import ActionTables, nearest_actions
+from lagco.agents.action_tables import CANDIDATES, nearest_actions
 from lagco.agents.config import TrainConfig, with_default
 from lagco.agents.method import Look, Weights
-from lagco.agents.network import layer_arrays, policy_arguments, ppo_arguments
-from lagco.agents.own_network import AgentWeights
+from lagco.agents.network import AgentWeights, layer_arrays, policy_arguments, ppo_arguments
 from lagco.agents.projection import (
-    LatentVecEnv,
     PointConfig,
     ProjectionActor,
     ProjectionMethod,
     exponent,
     take_policy,
-    vec_env_options,
 )
-from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
 from lagco.instances import Instance
-from lagco.latent.decoder import Decoder, plain_action
+from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentSpace
-from lagco.search import Metric, Neighbours
+from lagco.search import Metric, Neighbours, NoValidAction
 from lagco.store import Tensors
 
-#: so many candidates at most
-CANDIDATES = 256
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
 
-
-class CandidateVecEnv(LatentVecEnv):
-    """Actions are positions among the candidates that were offered for the present states.
-
-    Attributes:
-        offered: candidates per environment, of the states that were acted in last.
-    """
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        self.offered: list[ActionTables] = []
-        self._rows: list[Array] = []
-        super().__init__(*arguments, **options)
-
-    def _action_space(self) -> gym.Space[Any]:
-        return gym.spaces.Discrete(CANDIDATES)
-
-    def offer(self, protos: Array) -> list[ActionTables]:
-        """Candidates of the present states for the policy's proto-actions (N, d)."""
-        found = [
-            nearest_actions(view, proto, CANDIDATES)
-            for view, proto in zip(self.views, protos, strict=True)
-        ]
-        self._rows = [rows for rows, _ in found]
-        self.offered = [actions for _, actions in found]
-        return self.offered
-
-    def _raw_action(self, index: int, action: Any) -> Any:
-        if self.executed is not None:
-            vector = self.offered[index].vector(int(action), self.space.scale.width)
-            self.executed[index].append(vector)
-        row = self._rows[index][int(action)][None]
-        return plain_action(self.views[index].raw(row)[0])
-
-
-class CandidateBatch(NamedTuple):
-    """Observations with their candidates, padded: what the policy is evaluated on.
-
-    observations (B, w); tables (B, n_c, d_c) per component, added into an action's vector from
-    `starts` on; members (B, k, components) or None; valid (B, k).
-    """
-
-    observations: Tensor
-    tables: tuple[Tensor, ...]
-    starts: tuple[int, ...]
-    members: Tensor | None
-    valid: Tensor
-
-
-def pad_candidates(observations: Tensor, candidates: Sequence[ActionTables]) -> CandidateBatch:
-    """Pad the candidates of several states to one size; components that one lacks are zeros."""
-    states, count = len(candidates), max(c.count for c in candidates)
-    widest = max(candidates, key=lambda c: len(c.tables))
-    valid = torch.zeros((states, count), dtype=torch.bool)
-    for i, c in enumerate(candidates):
-        valid[i, : c.count] = True
-    tables = []
-    for column, table in enumerate(widest.tables):
-        found = [(i, c.tables[column]) for i, c in enumerate(candidates) if column < len(c.tables)]
-        longest = max(len(rows) for _, rows in found)
-        padded = np.zeros((states, longest, table.shape[1]), dtype=np.float32)
-        for i, rows in found:
-            padded[i, : len(rows)] = rows
-        tables.append(torch.from_numpy(padded))
-    members = None
-    if widest.index is not None:
-        flat = np.zeros((states, count, len(tables)), dtype=np.int64)
-        for i, c in enumerate(candidates):
-            assert c.index is not None
-            flat[i, : c.count, : c.index.shape[1]] = c.index
-        members = torch.from_numpy(flat)
-    device = observations.device
-    return CandidateBatch(
-        observations,
-        tuple([table.to(device) for table in tables]),
-        widest.starts,
-        None if members is None else members.to(device),
-        valid.to(device),
-    )
-
-
-class CandidateRolloutBuffer(RolloutBuffer):
-    """A rollout buffer that also keeps the candidates of every state.
-
-    Args:
-        source: the environment that offers them.
-    """
-
-    def __init__(self, *arguments: Any, source: CandidateVecEnv, **options: Any) -> None:
-        self._source = source
-        self._candidates: list[list[ActionTables]] = []
-        super().__init__(*arguments, **options)
-
-    def reset(self) -> None:
-        """Forget everything."""
-        self._candidates = []
-        super().reset()
-
-    def add(self, *arguments: Any, **options: Any) -> None:
-        """Add a step of all environments; the candidates are those offered last."""
-        self._candidates.append(list(self._source.offered))
-        super().add(*arguments, **options)
-
-    def _get_samples(self, batch_inds: Array, env: Any = None) -> RolloutBufferSamples:
-        samples = super()._get_samples(batch_inds, env)
-        steps = len(self._candidates)
-        # the base class lays out transitions environment by environment
-        chosen = [self._candidates[i % steps][i // steps] for i in batch_inds]
-        return samples._replace(observations=pad_candidates(samples.observations, chosen))  # type: ignore[arg-type]
-
-
-class SoftProjectionPolicy(ActorCriticPolicy):
-    """Predicts a proto-action; acts by softmax over candidates.
-
-    Args:
-        proto_width: d.
-        source: the environment that offers candidates.
-    """
-
-    def __init__(
-        self, *arguments: Any, proto_width: int, source: CandidateVecEnv, **options: Any
-    ) -> None:
-        self._proto_width = proto_width
-        self._source = source
-        super().__init__(*arguments, **options)
-
-    def _build(self, lr_schedule: Any) -> None:
-        self._build_mlp_extractor()
-        self.action_net = nn.Linear(self.mlp_extractor.latent_dim_pi, self._proto_width)
-        self.value_net = nn.Linear(self.mlp_extractor.latent_dim_vf, 1)
-        self.log_temperature = nn.Parameter(torch.zeros(1))
-        gains = {self.mlp_extractor: np.sqrt(2), self.action_net: 0.01, self.value_net: 1.0}
-        for module, gain in gains.items():
-            module.apply(lambda m, gain=gain: self.init_weights(m, gain))  # type: ignore[misc]
-        self.optimizer = self.optimizer_class(
-            self.parameters(),
-            lr=lr_schedule(1),  # type: ignore[call-arg]
-            **self.optimizer_kwargs,
-        )
-
-    def forward(self, obs: Tensor, deterministic: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-        """Positions among the candidates, values and log-probabilities."""
-        latent_pi, latent_vf = self.mlp_extractor(obs)
-        protos = self.action_net(latent_pi)
-        candidates = self._source.offer(protos.detach().cpu().numpy())
-        log_probabilities = self._log_probabilities(protos, pad_candidates(obs, candidates))
-        if deterministic:
-            actions = log_probabilities.argmax(dim=1)
-        else:
-            actions = torch.multinomial(log_probabilities.exp(), 1)[:, 0]
-        log_prob = log_probabilities.gather(1, actions[:, None])[:, 0]
-        return actions, self.value_net(latent_vf), log_prob
-
-    def evaluate_actions(  # type: ignore[override]
-        self, obs: CandidateBatch, actions: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Values, log-probabilities and entropies over the candidates of the rollout."""
-        latent_pi, latent_vf = self.mlp_extractor(obs.observations)
-        log_probabilities = self._log_probabilities(self.action_net(latent_pi), obs)
-        log_prob = log_probabilities.gather(1, actions[:, None])[:, 0]
-        entropy = -(log_probabilities.exp() * log_probabilities.clamp(min=-1e9)).sum(dim=1)
-        return self.value_net(latent_vf), log_prob, entropy
-
-    def _log_probabilities(self, protos: Tensor, batch: CandidateBatch) -> Tensor:
-        logits = None
-        for column, (table, start) in enumerate(zip(batch.tables, batch.starts, strict=True)):
-            asked = protos[:, start : start + table.shape[2], None]
-            part = torch.bmm(table, asked)[:, :, 0]
-            if batch.members is not None:
-                part = part.gather(1, batch.members[:, :, column])
-            logits = part if logits is None else logits + part
-        assert logits is not None
-        scaled = logits * torch.exp(-self.log_temperature)
-        return torch.log_softmax(scaled.masked_fill(~batch.valid, -1e9), dim=1)
+    from lagco.agents.vector_env import ProblemVecEnv
 
 
 @dataclass(frozen=True)
@@ -267,12 +83,23 @@ class SoftProjectionMethod(ProjectionMethod):
         pad_to: Sequence[Instance] = (),
     ) -> ProblemVecEnv:
         """See :class:`~lagco.agents.method.Method`."""
+        from lagco.agents.latent_env import vec_env_options
+        from lagco.agents.soft_policy import CandidateVecEnv
+
         assert space is not None
         decoder = Decoder("nearest", config.k, "inner")
         return CandidateVecEnv(problem, instances, space, decoder, **vec_env_options(config))
 
     def model(self, env: ProblemVecEnv, config: Any) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""
+        from stable_baselines3 import PPO
+
+        from lagco.agents.soft_policy import (
+            CandidateRolloutBuffer,
+            CandidateVecEnv,
+            SoftProjectionPolicy,
+        )
+
         assert isinstance(env, CandidateVecEnv)
         keywords = policy_arguments(config)
         return PPO(
@@ -338,6 +165,24 @@ class SoftProjectionActor(ProjectionActor):
         best = np.argsort(-perturbed, kind="stable")[:k]
         drawn = Neighbours(rows[best], perturbed[best])
         return decoder.pick(self.view, drawn, rng, self._observation)
+
+    def likelihoods(self, proto: Array) -> tuple[Array, Array]:
+        """Raw actions (k, …) that it draws among, and the logarithms of their probabilities (k,).
+
+        Both are empty where no action is valid.
+        """
+        decoder, view = self._decoder, self.view
+        try:
+            if decoder.draws:
+                found = view.nearest(proto, decoder.k, decoder.metric)
+                rows, logits = found.indices, decoder.logits(view, found, self._observation)
+            else:
+                rows, candidates = nearest_actions(view, proto, CANDIDATES)
+                logits = candidates.products(proto) / self._temperature
+        except NoValidAction:
+            return np.zeros(0, np.int64), np.zeros(0)
+        shifted = logits.astype(np.float64) - logits.max()
+        return view.raw(rows), shifted - np.log(np.exp(shifted).sum())
 
 
 METHOD = SoftProjectionMethod()

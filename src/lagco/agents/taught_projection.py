@@ -4,28 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
-
-from stable_baselines3.common.base_class import BaseAlgorithm
+from typing import TYPE_CHECKING, Any
 
 from lagco.agents.config import TrainConfig, setting, with_default
-from lagco.agents.imitation import Imitation, ImitationSettings
 from lagco.agents.method import Look
 from lagco.agents.network import layer_arrays, policy_arguments, ppo_arguments
 from lagco.agents.ranker import take_ranker
-from lagco.agents.soft_projection import (
-    CandidateRolloutBuffer,
-    CandidateVecEnv,
-    SoftProjectionConfig,
-    SoftProjectionMethod,
-    SoftProjectionPolicy,
-)
-from lagco.agents.teachers import make_teacher
-from lagco.agents.vector_env import ProblemVecEnv
+from lagco.agents.soft_projection import SoftProjectionConfig, SoftProjectionMethod
 from lagco.arrays import Array
 from lagco.errors import UsageError
 from lagco.latent.space import LatentSpace
 from lagco.store import Tensors
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.base_class import BaseAlgorithm
+
+    from lagco.agents.vector_env import ProblemVecEnv
 
 
 @dataclass(frozen=True)
@@ -37,7 +31,7 @@ class TaughtProjectionConfig(SoftProjectionConfig):
     teacher: str = setting(
         "auto",
         "teacher: solver, search, greedy, auto for the problem's own, or a folder of "
-        "demonstrations",
+        "demonstrations or of an agent",
     )
     steps: int = with_default(SoftProjectionConfig, "steps", 200_000)
     rollout: int = with_default(SoftProjectionConfig, "rollout", 8192)
@@ -83,6 +77,14 @@ class TaughtProjectionMethod(SoftProjectionMethod):
 
     def model(self, env: ProblemVecEnv, config: Any) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""
+        from lagco.agents.imitation import Imitation, ImitationSettings
+        from lagco.agents.soft_policy import (
+            CandidateRolloutBuffer,
+            CandidateVecEnv,
+            SoftProjectionPolicy,
+        )
+        from lagco.agents.teachers import make_teacher
+
         assert isinstance(env, CandidateVecEnv)
         settings = ImitationSettings(
             k=config.k if config.decoder == "ranked" else 0,
@@ -106,6 +108,8 @@ class TaughtProjectionMethod(SoftProjectionMethod):
 
     def weights(self, model: BaseAlgorithm) -> dict[str, Array]:
         """See :class:`~lagco.agents.method.Method`; the averages of the last updates."""
+        from lagco.agents.imitation import Imitation
+
         assert isinstance(model, Imitation)
         policy = model.deciding_policy()
         found = layer_arrays("policy", policy.policy_net, policy.action_net)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lagco.agents.method import Actor
+from lagco.arrays import Array
 
 
 class Team:
@@ -29,8 +30,28 @@ class Team:
         decisions = zip(chosen, rngs, explore, strict=True)
         if not self._together:
             return [actor.act(rng, trying) for actor, rng, trying in decisions]
-        protos = chosen[0].network(np.stack([actor.look() for actor in chosen]))
         return [
             actor.decide(proto, rng, trying)
-            for (actor, rng, trying), proto in zip(decisions, protos, strict=True)
+            for (actor, rng, trying), proto in zip(decisions, _protos(chosen), strict=True)
         ]
+
+    @property
+    def rates(self) -> bool:
+        """Whether its actors know how likely actions are."""
+        return all(hasattr(actor, "likelihoods") for actor in self._actors)
+
+    def rate(self, members: Sequence[int]) -> list[tuple[Array, Array]]:
+        """Per member raw actions (k, …), and the logarithms of their probabilities (k,).
+
+        Both are empty where no action is valid.
+        """
+        chosen = [self._actors[member] for member in members]
+        return [
+            actor.likelihoods(proto) for actor, proto in zip(chosen, _protos(chosen), strict=True)
+        ]
+
+
+def _protos(actors: Sequence[Any]) -> Array:
+    """Proto-actions of actors of one agent for their present states, in one pass: (k, d)."""
+    found: Array = actors[0].network(np.stack([actor.look() for actor in actors]))
+    return found

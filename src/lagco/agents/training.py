@@ -22,10 +22,12 @@ from lagco.agents.bundle import AGENT, DESCRIPTION, SPACE, load, save_bundle
 from lagco.agents.checkpoint import CHECKPOINT_KIND, restore_checkpoint, save_checkpoint
 from lagco.agents.config import TrainConfig, train_config
 from lagco.agents.curve import Curve, Report
+from lagco.agents.latent_env import LatentVecEnv
 from lagco.agents.lean import lean_torch
 from lagco.agents.loggers import make_logger, writer_names
-from lagco.agents.own_network import AgentWeights, NetworkFactory, use_network
-from lagco.agents.projection import LatentVecEnv, PointConfig
+from lagco.agents.network import AgentWeights
+from lagco.agents.own_network import NetworkFactory, use_network
+from lagco.agents.projection import PointConfig
 from lagco.agents.registry import method_of
 from lagco.agents.rounds import PatienceLost, Rounds, all_callbacks, given_callbacks
 from lagco.agents.scorer import Scorer

@@ -6,14 +6,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lagco.cli.output import AsJson, print_json, print_table
 from lagco.errors import UsageError
-from lagco.results.evaluation import Evaluation, by_training
 from lagco.results.measures import MEASURES, RETURN
+
+if TYPE_CHECKING:
+    from lagco.results.evaluation import Evaluation
 
 
 def evaluate(
@@ -90,6 +92,8 @@ def print_scores(
 
     Interquartile means, with 95 % bootstrap intervals for the best.
     """
+    from lagco.results.evaluation import by_training
+
     for part, restricted in by_training(evaluations).items():
         count = len(restricted[0].results)
         kind = f"{count} {part} instances" if agents else f"{count} instances"

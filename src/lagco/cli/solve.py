@@ -35,7 +35,7 @@ def solve(
     ] = None,
     k: Annotated[int, typer.Option("--k", help="Nearest actions the decoder sees.")] = 10,
     search: Annotated[
-        str, typer.Option(help="How an agent searches: sample, reconstruct or auto.")
+        str, typer.Option(help="How an agent searches: sample, beam, reconstruct or auto.")
     ] = "auto",
     start: Annotated[
         str, typer.Option(help="current (what the file says, if anything), default or worst.")
@@ -60,6 +60,7 @@ def solve(
         Path | None, typer.Option(help="Demand matrix (CSV) for a topology file.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of starts, samples and searches.")] = 42,
+    workers: Annotated[int, typer.Option(help="Processes that look for solutions.")] = 1,
     out: Annotated[
         Path | None, typer.Option(help="File for the solution; of a folder, for a table (CSV).")
     ] = None,
@@ -89,6 +90,7 @@ def solve(
         "gap_to": gap_to,
         "demands": demands,
         "seed": seed,
+        "workers": workers,
     }
     if file.is_dir():
         _solve_folder(file, out, options, refused={"--plot": plot, "--trace": trace})
@@ -118,7 +120,7 @@ def solve(
 def _solve_folder(
     folder: Path, out: Path | None, options: dict[str, Any], refused: dict[str, Path | None]
 ) -> None:
-    from lagco.folder import solve_folder
+    from lagco.solving.folder import solve_folder
 
     for name, value in refused.items():
         if value is not None:

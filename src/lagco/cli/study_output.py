@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from lagco.cli.output import print_facts, print_table
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from lagco.study import Estimate, Status
     from lagco.study.execute import Watch
 
 
 def progress_bar() -> Progress:
     """A bar on the terminal; nothing where there is none."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+
     console = Console(stderr=True)
     return Progress(
         TextColumn("{task.description}"),
@@ -190,6 +198,8 @@ def mean_and_deviation(values: Sequence[float]) -> str:
     """Mean and standard deviation of a sample; a dash without one."""
     if not values:
         return "-"
+    from statistics import fmean, stdev
+
     spread = f" ± {stdev(values):.3g}" if len(values) > 1 else ""
     return f"{fmean(values):.4g}{spread}"
 

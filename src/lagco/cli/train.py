@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lagco.cli.output import AsJson, print_facts, print_json
 
@@ -87,6 +86,8 @@ def train(
     }
     given = {name: value for name, value in named.items() if value is not None}
     settings = train_config(config, **(parse_settings(setting or ()) | given))
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
     with Progress(
         TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), disable=as_json
     ) as bar:

@@ -13,7 +13,7 @@ def warm(
     ] = None,
 ) -> None:
     """Compile what `solve` needs, so that the first answer is as good as later ones."""
-    from lagco.warming import warm as warm_problems
+    from lagco.solving.warming import warm as warm_problems
 
     for name in warm_problems(problems or None):
         typer.echo(f"{name}: ready")

@@ -19,7 +19,8 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv, draw_valid_action
 from lagco.core.graph import GraphView
-from lagco.core.problem import Problem, named_start
+from lagco.core.problem import Problem
+from lagco.core.references import named_start
 from lagco.errors import InstanceError, SpecError, UsageError
 from lagco.instances import DataSet, Instance
 from lagco.store import canonical_json

@@ -10,14 +10,16 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from copy import copy
 from itertools import chain, pairwise
 from operator import is_, itemgetter, methodcaller
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 
 from lagco.arrays import Array
 from lagco.core.columns import Column, as_column, differing_rows, gathered
 from lagco.core.graph import GraphView
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 #: values that cannot change behind the back of a list that holds them
 _FIXED: tuple[type, ...] = (str, bytes, bool, int, float, type(None), np.generic, tuple, frozenset)

@@ -14,7 +14,8 @@ from lagco.core.env import ContinuousEnv
 from lagco.core.finding import Finding, shown
 from lagco.core.graph import GraphView
 from lagco.core.pooling import Pooling
-from lagco.core.problem import Problem, misplaced_reference
+from lagco.core.problem import Problem
+from lagco.core.references import misplaced_reference
 from lagco.core.spec import Edge, Graph, Node, SubGraph
 from lagco.errors import LagcoError, MissingExtra
 

@@ -6,10 +6,9 @@ import inspect
 from collections.abc import Collection, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import gymnasium as gym
-import networkx as nx
 import numpy as np
 
 from lagco.arrays import Array
@@ -17,6 +16,9 @@ from lagco.core.border import NetworkxReader
 from lagco.core.graph import GraphView
 from lagco.core.spec import Attribute, Component, Function, Graph
 from lagco.errors import SpecError, UsageError
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 #: Flat, or one mapping per view.
 Attributes: TypeAlias = "Mapping[str, Attribute] | Mapping[str, Mapping[str, Attribute]]"
@@ -175,6 +177,8 @@ class ContinuousEnv(gym.Env[Any, Any]):
         return np.asarray(actions).reshape(len(actions), -1)
 
     def _converted(self, name: str, graph: nx.Graph[Any]) -> GraphView:
+        import networkx as nx  # slow to import
+
         if not isinstance(graph, nx.Graph):
             raise SpecError(
                 f"get_graphs()[{name!r}] is a {type(graph).__name__}; return a lagco.GraphView or "

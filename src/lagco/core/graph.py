@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
@@ -27,6 +26,9 @@ from lagco.core.columns import (
     selected_rows,
 )
 from lagco.errors import SpecError
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 _JOURNAL_LIMIT = 4096
 #: kinds of notes: rows of a node or edge attribute; edges that moved, or nodes and edges that came
@@ -357,6 +359,8 @@ class GraphView:
 
     def to_networkx(self) -> nx.Graph[Any]:
         """A networkx graph with the same nodes, edges and attributes as Python values."""
+        import networkx as nx  # slow to import
+
         kinds = {
             (False, False): nx.Graph,
             (True, False): nx.DiGraph,

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
@@ -69,6 +68,8 @@ def layout(view: GraphView) -> npt.NDArray[np.float64]:
     if n > 500:
         angle = np.linspace(0.0, 2.0 * np.pi, n, endpoint=False)
         return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    import networkx as nx  # slow to import
+
     graph: nx.Graph[Any] = nx.Graph()
     graph.add_nodes_from(range(n))
     graph.add_edges_from(view.edges.T.tolist())

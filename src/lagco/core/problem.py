@@ -7,7 +7,6 @@ A problem adds its state, its objective and what an action does.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from inspect import signature
 from pathlib import Path
@@ -17,19 +16,19 @@ import gymnasium as gym
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.core.env import ContinuousEnv
 from lagco.core.graph import GraphView
+from lagco.core.hooks import Hooks
+from lagco.core.references import named_start, reference_value
 from lagco.core.spec import Attribute
 from lagco.errors import InstanceError, ResetNeeded, SpecError, UsageError, suggest
-from lagco.instances import Instance, InstanceForm, References, read_instance
+from lagco.instances import Instance, InstanceForm, read_instance
 from lagco.results.measures import gap, improvement
 
 FEATURE_SETS = ("full", "paper")
-STARTS = ("worst", "current", "default")
 INVALID_COST = 10.0
 
 
-class Problem(ContinuousEnv):
+class Problem(Hooks):
     """A graph decision problem on one instance.
 
     Observation: a ``Dict`` of the arrays that change within an episode, shapes set by the instance.
@@ -109,143 +108,6 @@ class Problem(ContinuousEnv):
         if instance is None:
             instance = self.generate(size or self.default_size)
         self._use(instance)
-
-    # -- what an author writes
-
-    @classmethod
-    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
-        """A random instance over the problem's ranges, of `size` decision variables if given."""
-        raise UsageError(
-            f"{cls.__name__} cannot draw instances: give instance=, or define "
-            "draw(cls, rng, size=None)"
-        )
-
-    @classmethod
-    def sweep(cls, instance: Instance, sweeps: int | None, seed: int) -> References:
-        """References with the heuristic bounds of `sweeps` sweeps (None: the paper's number)."""
-        raise UsageError(f"{cls.__name__} has no sweeps; generate without that reference")
-
-    @classmethod
-    def solve(cls, instance: Instance, seed: int, effort: float = 1.0) -> References:
-        """References with the value of a solver; `effort` multiplies its usual amount of work."""
-        raise UsageError(f"{cls.__name__} has no solver; generate without that reference")
-
-    @classmethod
-    def bound(cls, instance: Instance, seconds: float | None = None) -> float | None:
-        """A value that no solution can beat; None where none is found in so many seconds."""
-        return None
-
-    @classmethod
-    def extents(cls, instance: Instance) -> dict[str, int]:
-        """Sizes of the instance that padding depends on; at least ``nodes``."""
-        return {"nodes": instance.size}
-
-    @abstractmethod
-    def _load(self, instance: Instance) -> None:
-        """Build views, declarations, `action_space` and everything static for `instance`."""
-
-    @abstractmethod
-    def _begin(self, start: Any, rng: np.random.Generator) -> None:
-        """Write the initial state into the arrays."""
-
-    @abstractmethod
-    def _apply(self, action: Any) -> Mapping[str, float] | None:
-        """Carry out a valid action; return reward terms beside the objective's, if any."""
-
-    @abstractmethod
-    def objective(self) -> float:
-        """Value of the state, an unfinished one completed pessimistically; kept up to date."""
-
-    @abstractmethod
-    def solution(self) -> Array:
-        """The present configuration (a tour, chosen nodes, sides), as a copy."""
-
-    @classmethod
-    def evaluate_solution(cls, instance: Instance, solution: Array) -> float:
-        """Objective of a whole configuration, computed from scratch."""
-        raise UsageError(f"{cls.__name__} does not define evaluate_solution(instance, solution)")
-
-    def recompute_objective(self) -> float:
-        """:meth:`objective`, computed from scratch instead of kept up to date."""
-        return self.objective()
-
-    def details(self) -> dict[str, Any]:
-        """Further entries for ``info`` at every step."""
-        return {}
-
-    def steps_left(self, view: GraphView) -> float:
-        """Share of the episode's steps that are left, as a function to observe."""
-        return 1.0 - self._steps / self.episode_length
-
-    def is_complete(self) -> bool:
-        """Whether the episode is over because the solution is."""
-        return False
-
-    def is_feasible(self) -> bool:
-        """Whether the state is a solution at all; otherwise its score is 0."""
-        return True
-
-    def reopened(self, solution: Array, share: float, rng: np.random.Generator) -> Any:
-        """A start from which a share of the decisions in `solution` is to be made again.
-
-        By default the solution itself, where states are improved step by step; None where the
-        problem has no such start.
-        """
-        return solution if self.is_feasible() else None
-
-    def starts(self) -> list[Any]:
-        """Starts that are equally good to begin from, where an answer may be sought from all."""
-        return []
-
-    @classmethod
-    def improve(
-        cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
-    ) -> Array:
-        """A solution that is no worse, by local search.
-
-        Args:
-            instance: what is solved.
-            solution: to begin from, as :meth:`solution` gives it; None for a start of its own.
-            seed: of the search.
-            effort: multiplies the usual amount of work of :meth:`solve`; 0 is a mere descent.
-        """
-        raise UsageError(
-            f"{cls.__name__} has no local search: leave improve= out, or define "
-            "improve(cls, instance, solution, seed, effort=1.0)"
-        )
-
-    # -- what teachers ask
-
-    def demonstrate(self, solution: Array) -> Array:
-        """Raw actions that lead from the present state to a known solution: (k,) or (k, m).
-
-        All of them are equally right; empty where none leads there.
-        """
-        raise UsageError(
-            f"{type(self).__name__} does not define demonstrate(solution), which the teacher "
-            "'solver' needs; choose another teacher"
-        )
-
-    def continued_solution(self, seed: int) -> Array | None:
-        """A good solution that contains what was decided so far; None where none is known.
-
-        Where it is defined, the teacher `solver` also teaches in states that the learner reached.
-        """
-        return None
-
-    def advise(self) -> Array:
-        """Raw actions that a search of the problem's own would take now: (k,) or (k, m).
-
-        It may be slow, and it may ask more than an agent can see.
-        """
-        raise UsageError(
-            f"{type(self).__name__} does not define advise(), a search of its own; the teacher "
-            "'search' then plays many episodes instead"
-        )
-
-    def draw_on(self, axes: Any) -> None:
-        """Draw the state on matplotlib axes."""
-        raise UsageError(f"{type(self).__name__} has no viewer; define draw_on(axes)")
 
     # -- instances and scores
 
@@ -443,6 +305,10 @@ class Problem(ContinuousEnv):
         """
         return change
 
+    def steps_left(self, view: GraphView) -> float:
+        """Share of the episode's steps that are left, as a function to observe."""
+        return 1.0 - self._steps / self.episode_length
+
     def has_valid_action(self) -> bool:
         """Whether anything can be done; override it where that is known without looking."""
         return bool(self.action_mask().any())
@@ -575,55 +441,6 @@ class Problem(ContinuousEnv):
 def _same(best: float, zero: float) -> bool:
     """Whether there is nothing between the two ends of a scale but rounding."""
     return abs(best - zero) <= 1e-12 * max(abs(best), abs(zero))
-
-
-def named_start(start: Any) -> str:
-    """`start` if it is one of the three names, or an error that lists them."""
-    if isinstance(start, str) and start in STARTS:
-        return start
-    raise UsageError(suggest("start", start, STARTS))
-
-
-def configured_start(instance: Instance, start: Any, current: str) -> Any:
-    """The configuration that a start stands for; None for the problem's default.
-
-    Args:
-        instance: brings the sweeps' worst configuration, and the one in its array `current`.
-        start: a name, or a configuration, which is given back.
-        current: name of that array.
-    """
-    if not isinstance(start, str):
-        return start
-    if named_start(start) == "worst":
-        sweeps = instance.references.sweeps
-        return None if sweeps is None else sweeps.worst_solution
-    return instance.arrays.get(current) if start == "current" else None
-
-
-def misplaced_reference(cls: type[Problem], references: References) -> tuple[str, str] | None:
-    """What is wrong with references of a problem, and the remedy; None if nothing is."""
-    sweeps, solver = references.sweeps, references.solver
-    values = {"best": sweeps.best, "worst": sweeps.worst} if sweeps is not None else {}
-    values |= {"value": solver.value} if solver is not None else {}
-    for name, value in values.items():
-        if not math.isfinite(value):
-            return f"has {name}={value}", "use finite numbers"
-    if sweeps is None or improvement(sweeps.best, sweeps.worst, maximise=cls.maximise) >= 0:
-        return None
-    return (
-        f"has best={sweeps.best:.6g} and worst={sweeps.worst:.6g}, which is better with "
-        f"{cls.__name__}.maximise = {cls.maximise}",
-        f"set maximise = {not cls.maximise}, or exchange the two",
-    )
-
-
-def reference_value(references: References, reference: str) -> float | None:
-    """Best objective of the reference of that name, None where it is missing."""
-    if reference == "sweeps":
-        return None if references.sweeps is None else references.sweeps.best
-    if reference == "solver":
-        return None if references.solver is None else references.solver.value
-    raise UsageError(suggest("reference", reference, ["sweeps", "solver"]))
 
 
 def _space(attribute: Attribute, column: Array) -> gym.Space[Any]:

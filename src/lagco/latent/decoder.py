@@ -110,6 +110,14 @@ class Decoder:
         found = view.nearest(proto, self._strategy.k, self.metric)
         return self.draw_among(view, found, rng, observation)
 
+    def logits(
+        self, view: LatentView, found: Neighbours, observation: Array | None = None
+    ) -> Array:
+        """Logits (k,) by which it draws among actions that were found, best first."""
+        assert isinstance(self._strategy, Ranked)
+        context = DecodingContext(view.env, view, observation)
+        return self._strategy.logits(found, context) / self._strategy.temperature
+
     def draw_among(
         self,
         view: LatentView,

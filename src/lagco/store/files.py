@@ -7,11 +7,27 @@ import os
 import tempfile
 from pathlib import Path
 
+from lagco.errors import WriteError
+
 
 def write_atomically(path: str | Path, content: bytes) -> None:
-    """Write `content` beside `path`, flush it to disk, then rename it into place."""
+    """Write `content` beside `path`, flush it to disk, then rename it into place.
+
+    Raises:
+        WriteError: it cannot be written; what was there before is unchanged.
+    """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, content)
+    except OSError as error:
+        raise WriteError(
+            f"{path}: cannot be written ({error.strerror or error}); what was there is unchanged: "
+            "make room or choose another place, and run the same again"
+        ) from error
+
+
+def _replace(path: Path, content: bytes) -> None:
     handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as stream:

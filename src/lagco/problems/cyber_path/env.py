@@ -11,7 +11,8 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.core.candidates import CandidateFeatures
 from lagco.core.graph import GraphView
-from lagco.core.problem import Problem, named_start, reference_value
+from lagco.core.problem import Problem
+from lagco.core.references import named_start, reference_value
 from lagco.core.spec import Attribute, Function
 from lagco.errors import UsageError
 from lagco.instances import ArrayForm, Instance, InstanceForm, References

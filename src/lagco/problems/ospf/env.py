@@ -10,7 +10,7 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.core.candidates import CandidateFeatures
 from lagco.core.pooling import Concat
-from lagco.core.problem import configured_start
+from lagco.core.references import configured_start
 from lagco.core.spec import Attribute, Edge, Object
 from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.networks.kernels import measure, plain_link_state, relative_link_state

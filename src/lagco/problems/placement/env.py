@@ -13,7 +13,8 @@ from lagco.core.env import LISTING_CAP
 from lagco.core.graph import GraphView
 from lagco.core.memory import SearchMemory
 from lagco.core.pooling import Mean
-from lagco.core.problem import Problem, configured_start
+from lagco.core.problem import Problem
+from lagco.core.references import configured_start
 from lagco.core.spec import Attribute, Function, Graph, Node
 from lagco.errors import InstanceError, UsageError
 from lagco.instances import ArrayForm, Instance, InstanceForm, References

@@ -12,7 +12,7 @@ from lagco.arrays import Array
 from lagco.core.candidates import CandidateFeatures
 from lagco.core.env import LISTING_CAP
 from lagco.core.pooling import Concat
-from lagco.core.problem import configured_start
+from lagco.core.references import configured_start
 from lagco.core.spec import Attribute, Edge, Path
 from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.networks.kernels import measure, plain_link_state

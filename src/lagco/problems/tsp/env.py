@@ -13,7 +13,8 @@ from lagco.arrays import Array
 from lagco.core.candidates import CandidateFeatures
 from lagco.core.graph import GraphView
 from lagco.core.pooling import Mean
-from lagco.core.problem import Problem, named_start
+from lagco.core.problem import Problem
+from lagco.core.references import named_start
 from lagco.core.spec import Attribute, Graph, Node
 from lagco.errors import InstanceError, UsageError
 from lagco.instances import ArrayForm, Instance, InstanceForm, References

@@ -12,7 +12,8 @@ import numpy as np
 from lagco.agents.agent import Agent
 from lagco.agents.bundle import load
 from lagco.core.picture import rgb_array
-from lagco.core.problem import Problem, reference_value
+from lagco.core.problem import Problem
+from lagco.core.references import reference_value
 from lagco.errors import LagcoError
 from lagco.instances import Instance
 from lagco.problems import problem_class

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lagco.errors import InstanceError, LagcoError
-from lagco.solving import solve
+from lagco.solving.instance import solve
 from lagco.store import write_atomically
 
 COLUMNS = (

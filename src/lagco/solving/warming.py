@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from lagco.problems import problem_class
 from lagco.registration import ENTRIES
-from lagco.solving import solve
+from lagco.solving.instance import solve
 
 #: size of the instances: large enough for every member of a portfolio to have something to do
 _SIZE = 8

@@ -1,0 +1,113 @@
+"""Quality of answers against time: searches of an agent, the solver, and the portfolio of both.
+
+    python benchmarks/search_quality.py [--problems tsp,ospf] [--seconds 0.5,2,10] [--instances 3]
+
+Fresh instances of one size per problem, one core. A cell is the mean over them of how far the
+answer is behind the best value that any of the runs found, in percent of that value. The agents are
+those that come with lagco; what they load is in memory before the time begins. Results go to
+benchmarks/results/search_quality.json; nothing is computed twice, so the command can be stopped and
+given again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import lagco
+from lagco.agents.shipped import default_agent, shipped_problems
+from lagco.generation import generate_instance
+from lagco.problems import problem_class
+from lagco.results.measures import gap
+from lagco.store import readable_json, write_atomically
+
+SIZES = {
+    "tsp": 100,
+    "min-vertex": 150,
+    "max-cut": 100,
+    "placement": 50,
+    "ospf": 20,
+    "traffic": 17,
+    "cyber-path": 30,
+}
+RUNS: dict[str, dict[str, Any]] = {
+    **{
+        f"agent, {search}": {"by": "agent", "search": search}
+        for search in ("sample", "beam", "reconstruct", "auto")
+    },
+    "solver": {"by": "solver"},
+    "portfolio": {"by": "portfolio"},
+}
+SEED = 20262
+RESULTS = Path(__file__).parent / "results" / "search_quality.json"
+
+
+def instance_of(problem: str, index: int) -> lagco.Instance:
+    """A fresh instance, with the sweeps that its objective may be scaled by."""
+    cls = problem_class(problem)
+    references = ["sweeps"] if cls.scaled_by_sweeps else []
+    options = {"size": SIZES[problem], "seed": SEED, "index": index}
+    return generate_instance(problem, references=references, sweeps=200, **options)
+
+
+def table(known: dict[str, float], problems: list[str], seconds: list[float]) -> list[str]:
+    """Rows of the table, from what was measured."""
+    header = ["problem, size", "seconds", *RUNS]
+    rows = [header, ["---"] * len(header)]
+    for problem in problems:
+        found = {key: value for key, value in known.items() if key.startswith(f"{problem}/")}
+        maximise = problem_class(problem).maximise
+        best: dict[str, float] = {}
+        for key, value in found.items():
+            index = key.split("/")[1]
+            best[index] = (max if maximise else min)(value, best.get(index, value))
+        for time in seconds:
+            cells = []
+            for run in RUNS:
+                gaps = [
+                    gap(value, best[index], maximise=maximise) or 0.0
+                    for index in best
+                    if (value := found.get(f"{problem}/{index}/{time:g}/{run}")) is not None
+                ]
+                cells.append(f"{fmean(gaps):.2f}" if gaps else "-")
+            rows.append([f"`{problem}`, {SIZES[problem]}", f"{time:g}", *cells])
+    return [f"| {' | '.join(row)} |" for row in rows]
+
+
+def main() -> None:
+    """Measure what is missing, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--problems", default=",".join(shipped_problems()))
+    parser.add_argument("--seconds", default="0.5,2,10")
+    parser.add_argument("--instances", type=int, default=3)
+    arguments = parser.parse_args()
+    problems = arguments.problems.split(",")
+    seconds = [float(time) for time in arguments.seconds.split(",")]
+    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for problem in problems:
+        agent = default_agent(problem)
+        for index in range(arguments.instances):
+            instance = instance_of(problem, index)
+            loaded = False
+            for time in seconds:
+                for run, options in RUNS.items():
+                    key = f"{problem}/{index}/{time:g}/{run}"
+                    if key in known:
+                        continue
+                    if not loaded:
+                        for by in ("agent", "portfolio"):
+                            lagco.solve(instance, by=by, agent=agent, turns=60)
+                        loaded = True
+                    given = {} if run == "solver" else {"agent": agent}
+                    answer = lagco.solve(instance, seconds=time, **options, **given)
+                    assert answer.valid
+                    known[key] = answer.objective
+                    write_atomically(RESULTS, readable_json(known))
+    print("\n".join(table(known, problems, seconds)))
+
+
+if __name__ == "__main__":
+    main()

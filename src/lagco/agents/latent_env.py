@@ -1,0 +1,91 @@
+"""Training environments that see problems through a latent space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from lagco.agents.config import TrainConfig
+from lagco.agents.vector_env import ProblemVecEnv
+from lagco.arrays import Array
+from lagco.core.problem import Problem
+from lagco.instances import Instance
+from lagco.latent.decoder import Decoder, plain_action
+from lagco.latent.space import LatentSpace
+
+
+class LatentVecEnv(ProblemVecEnv):
+    """Problems seen through a latent space: the observation is that of its views.
+
+    Args:
+        space: the latent space.
+        decoder: how points become actions.
+        options: see :class:`ProblemVecEnv`.
+    """
+
+    def __init__(
+        self,
+        problem: type[Problem],
+        instances: Sequence[Instance],
+        space: LatentSpace,
+        decoder: Decoder,
+        **options: Any,
+    ) -> None:
+        self.space = space
+        self.decoder = decoder
+        self.executed: list[list[Array]] | None = None
+        super().__init__(problem, instances, **options)
+
+    def log_executed(self) -> None:
+        """From now on keep the vectors of executed actions, until they are taken."""
+        self.executed = [[] for _ in range(self.num_envs)]
+
+    def take_executed(self) -> Array:
+        """Vectors (T, N, d) of the actions since the last call."""
+        assert self.executed is not None
+        taken = np.array(self.executed, dtype=np.float32).swapaxes(0, 1)
+        self.log_executed()
+        return taken
+
+    def _spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
+        for problem in self.problems:
+            problem.reset(seed=0)
+        self.views = [self.space.view(problem) for problem in self.problems]
+        width = self.views[0].observation_width
+        observation_space = gym.spaces.Box(-np.inf, np.inf, (width,), np.float32)
+        return observation_space, self._action_space()
+
+    def _action_space(self) -> gym.Space[Any]:
+        scale = self.space.scale
+        return gym.spaces.Box(scale.low, scale.high, dtype=np.float32)
+
+    def _observe(self, index: int, out: Array) -> None:
+        view = self.views[index]
+        view.refresh()
+        view.observation(out)
+
+
+class ProjectionVecEnv(LatentVecEnv):
+    """Actions are points of the Box."""
+
+    def _raw_action(self, index: int, action: Any) -> Any:
+        view = self.views[index]
+        row = self.decoder.choose(view, action, self._rngs[index], self._observations[index])
+        if self.executed is not None:
+            self.executed[index].append(view.actions().vectors(row)[0])
+        return plain_action(view.raw(row)[0])
+
+
+def vec_env_options(config: TrainConfig) -> dict[str, Any]:
+    """Options of a :class:`ProblemVecEnv` that follow from the configuration."""
+    return {
+        "envs": config.envs,
+        "seed": config.seed,
+        "features": config.features,
+        "rotation": "paper" if config.preset == "paper" else "episode",
+        "scale_rewards": config.scale_rewards,
+        "shaped_rewards": config.shaped_rewards,
+    }

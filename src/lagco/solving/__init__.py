@@ -1,0 +1,6 @@
+"""Answering instances within a time: a portfolio of searches, an agent, a policy or the solver."""
+
+from lagco.solving.answer import Answer
+from lagco.solving.instance import solve
+
+__all__ = ["Answer", "solve"]

@@ -1,0 +1,255 @@
+"""Test-time search of a policy: episodes side by side, from starts or parts of the best; beams."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+import numpy as np
+
+from lagco.core.problem import Problem
+from lagco.errors import LagcoError, UsageError
+from lagco.results.measures import improvement
+from lagco.rollout import Episode, Planned, SideBySide
+from lagco.solving.beam import Beam
+from lagco.solving.players import Player
+from lagco.solving.portfolio import FOLLOWING, Found, Task
+
+SEARCHES = ("auto", "sample", "beam", "reconstruct")
+#: episodes that run side by side at most
+TEAM = 16
+#: so many rounds of them should fit into the time, since the last one is cut off
+_ROUNDS = 5
+#: from and to which share of the decisions is made again; None for an episode from a start
+_WAYS: dict[str, tuple[float, float] | None] = {
+    "sample": None,
+    "small": (0.02, 0.15),
+    "large": (0.15, 0.5),
+}
+#: part of the episodes that every way of beginning one has, whatever came of it so far
+_LEAST = 0.1
+#: solutions that are kept for others to go on from
+_KEPT = 8
+#: steps after which it is known whether an episode fits into the time
+_TRIAL = 3
+
+
+class Episodes:
+    """Episodes of an agent or a policy, as a member of a portfolio.
+
+    First one episode in which the policy takes its mode. Then ``sample``: the mode from every
+    start, and samples without end. ``beam``: a beam of the likeliest episodes from every start,
+    then beams that are samples. ``reconstruct``: the mode from a few starts, then a part of the
+    best solution is decided again and again. ``auto``: the mode from a few starts, then whatever of
+    samples and of small and large parts of the best has led to better solutions per decision.
+
+    Args:
+        task: what is solved.
+        load: gives the player, when the first turn comes.
+        start: of the episodes.
+        search: ``sample``, ``beam``, ``reconstruct`` or ``auto``.
+        alone: whether nobody else looks for solutions: then the first one is finished however long
+            that takes.
+        optional: whether others go on where the player cannot be loaded.
+        name: of the member, until the player is loaded.
+
+    Attributes:
+        finished: episodes that ended.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        load: Callable[[], Player],
+        *,
+        start: Any = "current",
+        search: str = "auto",
+        alone: bool = False,
+        optional: bool = False,
+        name: str = "agent",
+    ) -> None:
+        self._task = task
+        self._load = load
+        self._begin_at = start
+        self._search = search
+        self._alone = alone
+        self._optional = optional
+        self._turns: Iterator[None] | None = None
+        self._best: Found | None = None
+        self._fresh: deque[Found] = deque(maxlen=_KEPT)
+        self._rng = np.random.default_rng([task.seed, 5])
+        self._ways = _Ways(task.cls.maximise)
+        self.name = name
+        self.finished = 0
+        self.used = 0.0
+
+    def turn(self) -> bool:
+        """One step of every episode under way; the first turn loads the player."""
+        if self._turns is None:
+            self._turns = self._steps()
+        return next(self._turns, self) is not self
+
+    def take(self) -> Found | None:
+        """The best of the solutions that were not taken yet."""
+        if not self._fresh:
+            return None
+        sign = 1.0 if self._task.cls.maximise else -1.0
+        found = max(self._fresh, key=lambda f: sign * f.objective)
+        self._fresh.remove(found)
+        return found
+
+    def _steps(self) -> Iterator[None]:
+        try:
+            player = self._load()
+        except LagcoError as error:
+            if not self._optional:
+                raise
+            self._task.record.failure = error
+            return
+        self.name = player.name
+        yield
+        first = self._env(player)
+        improves = first.is_feasible()  # else it is built up: only complete states count
+        first.rewards = improves
+        starts = self._starts(first)
+        envs = [first]
+        team = player.make_team(envs)
+        rates = getattr(team, "rates", False)
+        if self._search == "beam" and not rates:
+            raise UsageError(
+                f"search='beam': {player.name} does not say how likely actions are; use another "
+                "search, or an agent of the method soft-projection or taught-projection"
+            )
+        yield
+        limit = self._task.limit
+        began = limit.elapsed()
+        mode = SideBySide(envs, team, [Planned(self._task.seed, starts[0], explore=False)])
+        steps = 0
+        while mode.begin():
+            self._step(mode)
+            steps += 1
+            if steps == _TRIAL and not (improves or self._alone or self._fits(first, began)):
+                return
+            yield
+        side_by_side = self._side_by_side(limit.elapsed() - began)
+        if side_by_side > 1:
+            envs += [self._env(player, improves) for _ in range(side_by_side - 1)]
+            team = player.make_team(envs)
+        for searched in self._searches(envs, team, starts):
+            while searched.begin():
+                self._step(searched)
+                yield
+
+    def _searches(
+        self, envs: list[Problem], team: Any, starts: list[Any]
+    ) -> Iterator[SideBySide | Beam]:
+        """What is searched after the first mode, in order; the last one is without end."""
+        seed, count = self._task.seed, len(starts)
+        if self._search == "beam":
+            for number in itertools.count():
+                planned = Planned(seed + number, starts[number % count], explore=number >= count)
+                yield Beam(envs, team, planned, self._rng)
+        modes = count if self._search == "sample" else min(count, TEAM)
+        yield SideBySide(
+            envs, team, [Planned(seed + i, starts[i], explore=False) for i in range(1, modes)]
+        )
+        yield SideBySide(envs, team, self._samples(envs[0], starts))
+
+    def _samples(self, env: Problem, starts: list[Any]) -> Iterator[Planned]:
+        """Samples and parts of the best without end."""
+        ways = {
+            "sample": ["sample"],
+            "reconstruct": [way for way, shares in _WAYS.items() if shares is not None],
+        }.get(self._search, list(_WAYS))
+        for number in itertools.count(len(starts)):
+            seed, start = self._task.seed + number, starts[number % len(starts)]
+            way = self._ways.choose(ways, self._rng)
+            shares = _WAYS[way]
+            if shares is not None and self._best is not None:
+                part = env.reopened(self._best.solution, self._rng.uniform(*shares), self._rng)
+                start = start if part is None else part
+            self._ways.begin(seed, way, self._best)
+            yield Planned(seed, start)
+
+    def _starts(self, env: Problem) -> list[Any]:
+        """Starts in a random order."""
+        starts = env.starts()
+        order = np.random.default_rng([self._task.seed, 3]).permutation(len(starts))
+        return [starts[i] for i in order] or [self._begin_at]
+
+    def _env(self, player: Player, rewards: bool = True) -> Problem:
+        env = self._task.cls(
+            self._task.instance, features=player.features, start=self._begin_at, rewards=rewards
+        )
+        env.reset(seed=self._task.seed)
+        return env
+
+    def _step(self, episodes: SideBySide | Beam) -> None:
+        ended = episodes.step()
+        self.finished += len(ended)
+        for episode in [*ended, *episodes.running.values()]:
+            self._note(episode, episode in ended)
+
+    def _note(self, episode: Episode, ended: bool) -> None:
+        env = cast("Problem", episode.env)
+        value, solution = env.best_objective, env.best_solution
+        if value is None or solution is None:
+            return
+        better = self._best is None or (
+            improvement(value, self._best.objective, maximise=env.maximise) > 0
+        )
+        if not (better or ended):
+            return
+        found = Found(value, solution, self.name, episode.trace(best=True))
+        if ended:
+            self._fresh.append(found)
+            self._ways.end(episode, value)
+        if better:
+            self._best = found
+            self._task.record.offer(found)
+
+    def _fits(self, env: Problem, began: float) -> bool:
+        """Whether an episode can end within this member's part of the time."""
+        limit = self._task.limit
+        if not limit.timed:
+            return True
+        took = (limit.elapsed() - began) / _TRIAL * env.episode_length
+        return took < FOLLOWING * limit.left()
+
+    def _side_by_side(self, took: float) -> int:
+        limit = self._task.limit
+        if not limit.timed:
+            return TEAM // 4
+        return int(min(TEAM, limit.left() / max(took, 1e-9) / _ROUNDS))
+
+
+class _Ways:
+    """How often each way of beginning an episode has led to a better solution, and at what cost."""
+
+    def __init__(self, maximise: bool) -> None:
+        self._maximise = maximise
+        self._begun: dict[int, tuple[str, Found | None]] = {}
+        self._won = dict.fromkeys(_WAYS, 0)
+        self._decided = dict.fromkeys(_WAYS, 0)
+
+    def choose(self, ways: list[str], rng: np.random.Generator) -> str:
+        """One of the ways, drawn in proportion to its successes per decision."""
+        usual = max(1, max(self._decided.values()))
+        rates = np.array([(self._won[way] + 1) / (self._decided[way] + usual) for way in ways])
+        parts = _LEAST + (1.0 - _LEAST * len(ways)) * rates / rates.sum()
+        return ways[int(rng.choice(len(ways), p=parts / parts.sum()))]
+
+    def begin(self, seed: int, way: str, best: Found | None) -> None:
+        """Note an episode that begins, and the best solution at that time."""
+        self._begun[seed] = way, best
+
+    def end(self, episode: Episode, value: float) -> None:
+        """Note what came of an episode."""
+        if episode.seed not in self._begun:
+            return
+        way, best = self._begun.pop(episode.seed)
+        self._decided[way] += len(episode.actions)
+        if best is None or improvement(value, best.objective, maximise=self._maximise) > 0:
+            self._won[way] += 1

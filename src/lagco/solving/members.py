@@ -1,0 +1,164 @@
+"""Members of a portfolio that need no agent: local search, the solver, the bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lagco.errors import InstanceError, MissingExtra, UsageError
+from lagco.solving.portfolio import Found, Task
+
+#: part of the usual work that a first turn of local search makes
+FIRST_EFFORT = 1 / 1024
+#: and a turn that begins afresh, where turns are counted
+FRESH_EFFORT = 1 / 32
+#: seconds that a turn of local search may take in any case, and at most
+SHORTEST, LONGEST = 0.02, 2.0
+#: parts of the time that is left: what a turn of local search takes, and the most that it may
+USUAL_PART, LARGEST_PART = 0.06, 0.3
+#: turns without progress after which a search that is not the best begins elsewhere
+_PATIENCE = 4
+
+
+class LocalSearch:
+    """The problem's local search, from a start of its own or from what others found.
+
+    Args:
+        task: of a problem that defines ``improve``.
+        name: of the member.
+        take: gives a solution to begin from, None while there is none; without it, the search makes
+            its own start.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        name: str = "solver",
+        take: Callable[[], Found | None] | None = None,
+    ) -> None:
+        self._task = task
+        self._seed = task.seed
+        self._take = take
+        self._present: Found | None = None
+        self._effort = FIRST_EFFORT
+        self._fresh = 0
+        self._rate: float | None = None  # seconds per effort
+        self._idle = 0
+        self.name = name
+        self.used = 0.0
+
+    def turn(self) -> bool:
+        """A stretch of local search."""
+        start = self._start()
+        if self._take is not None and start is None:
+            return True  # nothing to begin from yet
+        afresh = self._take is None and self._begins_afresh()
+        effort = self._fitting(afresh)
+        if afresh:
+            start = None
+        began = self._task.limit.elapsed()
+        self._seed += 1
+        try:
+            solution = self._task.cls.improve(
+                self._task.instance, None if start is None else start.solution, self._seed, effort
+            )
+        except InstanceError as error:  # too large for this search
+            self._task.record.failure = error
+            return False
+        took = self._task.limit.cost(began)
+        value = self._task.cls.evaluate_solution(self._task.instance, solution)
+        found = Found(value, solution, self.name)
+        if afresh:
+            self._idle = 0
+            self._fresh += 1
+        if self._present is None or not self._task.record.better(self._present.objective, value):
+            self._present, self._idle = found, 0
+            self._task.record.offer(found)
+        else:
+            self._idle += 1
+        if start is not None:  # the first turn loads code, and starts cost time of their own
+            self._rate = took / effort
+        if self._idle:
+            self._effort = min(1.0 if self._task.limit.timed else FRESH_EFFORT, self._effort * 2.0)
+        return True
+
+    def _start(self) -> Found | None:
+        present, best = self._present, self._task.record.best
+        if self._take is not None:
+            beaten = present is not None and best is not None and best.by != self.name
+            if present is None or (beaten and self._idle >= _PATIENCE):
+                taken = self._take()
+                if taken is not None:
+                    self._present, self._idle, self._effort = taken, 0, FIRST_EFFORT
+        return self._present
+
+    def _begins_afresh(self) -> bool:
+        """As soon as the speed is known, and whenever nothing better is found for a while."""
+        return self._rate is not None and (not self._fresh or self._idle >= _PATIENCE)
+
+    def _fitting(self, afresh: bool) -> float:
+        """Effort of the next turn: a part of the time that is left."""
+        if self._rate is None:
+            return FIRST_EFFORT
+        if not self._task.limit.timed:
+            return FRESH_EFFORT if afresh else self._effort
+        left, speed = self._task.limit.left(), 1.0 / max(self._rate, 1e-12)
+        longest = min(LONGEST, max(LARGEST_PART * left, SHORTEST)) * speed
+        if afresh:
+            return longest
+        return min(max(self._effort, USUAL_PART * left * speed), longest)
+
+
+class GrowingSolver:
+    """The problem's solver with more and more effort, where it has no local search of its own."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._effort = 1 / 4096
+        self.name = "solver"
+        self.used = 0.0
+
+    def turn(self) -> bool:
+        """One call of the solver."""
+        limit, record = self._task.limit, self._task.record
+        began = limit.elapsed()
+        try:
+            known = self._task.cls.solve(self._task.instance, self._task.seed, self._effort).solver
+        except (MissingExtra, UsageError, InstanceError) as error:
+            record.failure = error
+            return False
+        if known is None:
+            return False
+        if known.status != "best-known":
+            record.bound = known.value
+        if known.solution is not None:
+            record.offer(Found(known.value, known.solution, self.name))
+        took = limit.elapsed() - began
+        fitting = 0.7 * limit.left() / max(took, 1e-9) if limit.timed else 16.0
+        if self._effort >= 1.0 or fitting < 2.0 or known.status == "optimal":
+            return False
+        self._effort = min(1.0, self._effort * min(fitting, 16.0))
+        return True
+
+
+class Bounding:
+    """What no solution can beat, found once, within a part of the time."""
+
+    #: of the time that is left when it begins
+    PART = 0.2
+    #: part of the time that counts as used when it begins
+    AFTER = 0.04
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self.name = "bound"
+        # others come first
+        self.used = self.AFTER * task.limit.left() if task.limit.timed else 0.0
+
+    def turn(self) -> bool:
+        """Find the bound; there is no second turn."""
+        self.used = 0.0
+        seconds = self.PART * self._task.limit.left() if self._task.limit.timed else None
+        bound = self._task.cls.bound(self._task.instance, seconds)
+        if bound is not None:
+            self._task.record.bound = bound
+        return False

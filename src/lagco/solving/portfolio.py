@@ -1,0 +1,252 @@
+"""Members that look for a good solution in turns, the best that any of them found, and the time.
+
+A turn is short: some steps of an agent's episodes, a stretch of local search. Between turns the
+time is looked at, so a run may be stopped at any moment with the best solution so far. Whoever
+holds the best solution gets most of the turns.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from lagco.arrays import Array
+from lagco.core.problem import Problem
+from lagco.errors import LagcoError
+from lagco.instances import Instance
+from lagco.results.measures import gap, improvement
+from lagco.rollout import Trace
+
+#: part of the time for whoever holds the best solution, and for each of the others
+LEADING, FOLLOWING = 0.7, 0.15
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """A solution better than all before it.
+
+    Attributes:
+        seconds: since the start.
+        objective: of the solution.
+        by: who found it.
+        gap: to the bound or the reference, in percent of it; None without either.
+    """
+
+    seconds: float
+    objective: float
+    by: str
+    gap: float | None
+
+
+class Limit:
+    """When to stop: after some seconds, or after so many turns on any machine.
+
+    Args:
+        seconds: since `since`.
+        turns: instead of the seconds.
+        since: when the time began; now without.
+        clock: tells the time.
+    """
+
+    def __init__(
+        self,
+        seconds: float = math.inf,
+        turns: int | None = None,
+        since: float | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._clock = clock
+        self._stopped: Callable[[], bool] = lambda: False
+        self._began = clock() if since is None else since
+        self._seconds = math.inf if turns is not None else seconds
+        self._turns = turns
+        self.taken = 0
+
+    def stopped_by(self, stopped: Callable[[], bool]) -> Limit:
+        """The same limit for somebody else, who has to stop as soon as `stopped` says so."""
+        limit = Limit(self._seconds, self._turns, self._began, self._clock)
+        limit._stopped = stopped
+        return limit
+
+    def elapsed(self) -> float:
+        """Seconds since the start."""
+        return self._clock() - self._began
+
+    def left(self) -> float:
+        """Seconds that are left; infinite where turns are counted."""
+        return self._seconds - self.elapsed()
+
+    def over(self) -> bool:
+        """Whether it is time to stop."""
+        spent = self.left() <= 0.0 if self._turns is None else self.taken >= self._turns
+        return spent or self._stopped()
+
+    def cost(self, began: float) -> float:
+        """What a turn that began then has cost: seconds, or 1 where turns are counted."""
+        return self.elapsed() - began if self._turns is None else 1.0
+
+    @property
+    def timed(self) -> bool:
+        """Whether seconds are counted."""
+        return self._turns is None
+
+
+@dataclass(frozen=True)
+class Found:
+    """A solution, who found it, and the steps that led to it where there were any."""
+
+    objective: float
+    solution: Array
+    by: str
+    trace: Trace | None = None
+
+
+class Record:
+    """The best solution so far, and how it came about.
+
+    Args:
+        cls: class of the problem.
+        limit: whose time the curve shows.
+        aim: value to compare with: a reference's or a bound.
+        until: gap to it in percent at which to stop.
+        on_improvement: is told about every better solution.
+
+    Attributes:
+        best: None before any.
+        bound: what no solution can beat; None where it is not known.
+        failure: why a member gave up; None where none did.
+        curve: every improvement, in order.
+        shares: what the turns of each member have cost.
+    """
+
+    def __init__(
+        self,
+        cls: type[Problem],
+        limit: Limit,
+        aim: float | None = None,
+        until: float | None = None,
+        on_improvement: Callable[[Improvement], None] | None = None,
+    ) -> None:
+        self._cls = cls
+        self._limit = limit
+        self._until = until
+        self._tell = on_improvement
+        self.aim = aim
+        self.best: Found | None = None
+        self.bound: float | None = None
+        self.failure: LagcoError | None = None
+        self.curve: list[Improvement] = []
+        self.shares: dict[str, float] = {}
+
+    def apart(self, limit: Limit, tell: Callable[[], None]) -> Record:
+        """An empty record with the same aim; `tell` is called at every better solution."""
+        record = Record(self._cls, limit, self.aim, self._until, lambda _: tell())
+        record.bound = self.bound
+        return record
+
+    def offer(self, found: Found) -> bool:
+        """Take a solution if it is better than the best; whether it is."""
+        best = self.best
+        if best is not None and self.better(best.objective, found.objective):
+            return False
+        self.best = found
+        noted = Improvement(self._limit.elapsed(), found.objective, found.by, self.gap())
+        self.curve.append(noted)
+        if self._tell is not None:
+            self._tell(noted)
+        return True
+
+    def better(self, value: float, other: float) -> bool:
+        """Whether an objective is at least as good as another, up to rounding."""
+        slack = 1e-12 * max(abs(value), abs(other))
+        return improvement(value, other, maximise=self._cls.maximise) >= -slack
+
+    def gap(self) -> float | None:
+        """Of the best to the aim, or else to the bound."""
+        to = self.bound if self.aim is None else self.aim
+        if self.best is None or to is None:
+            return None
+        return gap(self.best.objective, to, maximise=self._cls.maximise)
+
+    def done(self) -> bool:
+        """Whether nothing better exists, or the wanted gap is reached."""
+        if self.best is None:
+            return False
+        if self.bound is not None:
+            slack = 1e-9 * abs(self.bound)
+            worse = -improvement(self.best.objective, self.bound, maximise=self._cls.maximise)
+            if worse <= slack:
+                return True
+        reached = self.gap()
+        return self._until is not None and reached is not None and reached <= self._until
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the members of a portfolio work on together.
+
+    Attributes:
+        cls: class of the problem.
+        instance: what is solved.
+        record: where solutions are offered.
+        limit: how long a turn may be depends on what is left.
+        seed: of starts, samples and searches.
+    """
+
+    cls: type[Problem]
+    instance: Instance
+    record: Record
+    limit: Limit
+    seed: int
+
+    def seeded(self, offset: int) -> Task:
+        """The same task with another seed."""
+        return replace(self, seed=self.seed + offset)
+
+
+class Member(Protocol):
+    """Takes turns in looking for solutions."""
+
+    name: str
+    #: what its turns have cost so far
+    used: float
+
+    def turn(self) -> bool:
+        """Go on for a short time; False if there is nothing more to do."""
+        ...
+
+
+def run(members: Sequence[Member], task: Task, between: Callable[[], None] | None = None) -> None:
+    """Let members take turns until the limit, or until nothing better can come.
+
+    The first turn goes to the first of them, and whoever is behind with its part of the time comes
+    next. Without a solution at the end of the time, the first one goes on until there is one.
+
+    Args:
+        members: who takes turns.
+        task: what they work on.
+        between: is called after every turn.
+    """
+    limit, record = task.limit, task.record
+    able = list(members)
+    while able and not record.done():
+        if not limit.over():
+            leader = record.best.by if record.best is not None else able[0].name
+            member = min(able, key=lambda m: m.used / (LEADING if m.name == leader else FOLLOWING))
+        elif record.best is None:
+            member = able[0]
+        else:
+            return
+        began = limit.elapsed()
+        goes_on = member.turn()
+        limit.taken += 1
+        cost = limit.cost(began)
+        member.used += cost
+        record.shares[member.name] = record.shares.get(member.name, 0.0) + cost
+        if not goes_on:
+            able.remove(member)
+        if between is not None:
+            between()

@@ -1,0 +1,107 @@
+"""What was asked for, and the members of a portfolio that do it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from lagco.errors import UsageError, suggest
+from lagco.policies import POLICIES
+from lagco.solving.episodes import SEARCHES, Episodes
+from lagco.solving.members import Bounding, GrowingSolver, LocalSearch
+from lagco.solving.players import Player, load_player
+from lagco.solving.portfolio import Member, Task
+
+BY = ("portfolio", "agent", "solver", *POLICIES)
+#: an agent that nobody asked for joins a portfolio if so many seconds are left for searching
+_WORTH_LOADING = 1.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """Who shall look for solutions, and how; see :func:`lagco.solve`."""
+
+    by: str = "portfolio"
+    agent: Any = None
+    decoder: str | None = None
+    k: int = 10
+    search: str = "auto"
+    start: Any = "current"
+    improve: bool | None = None
+
+    def __post_init__(self) -> None:
+        for kind, value, known in (("by", self.by, BY), ("search", self.search, SEARCHES)):
+            if value not in known:
+                raise UsageError(suggest(kind, value, known))
+        if self.by == "solver" and self.decoder is not None:
+            raise UsageError(f"decoder={self.decoder!r}: the solver does not decode points")
+
+    def members(self, task: Task, worker: int = 0, workers: int = 1) -> list[Member]:
+        """Who looks for solutions in one of several processes.
+
+        With several, the first one of a portfolio is for the problem's own search and the bound,
+        the others have the whole portfolio with seeds of their own.
+        """
+        task = task.seeded(_STRIDE * worker)
+        members = self._solvers(task)
+        if worker or workers == 1 or self.by != "portfolio" or not members:
+            members += self._players(task)
+        if worker == 0:
+            members.append(Bounding(task))
+        return members
+
+    def episodes(self, task: Task, *, alone: bool) -> Episodes:
+        """The member that plays episodes.
+
+        Args:
+            task: what is solved.
+            alone: whether nobody else looks for solutions.
+        """
+        return Episodes(
+            task,
+            partial(self._load, task),
+            start=self.start,
+            search=self.search,
+            alone=alone,
+            optional=not alone and self.agent is None,
+            name=self.by if self.by in POLICIES else "agent",
+        )
+
+    def _load(self, task: Task) -> Player:
+        return load_player(task.cls, self.by, self.agent, self.decoder, self.k)
+
+    def _solvers(self, task: Task) -> list[Member]:
+        """The problem's own search; none where it has none and somebody else looks."""
+        if self.by not in ("portfolio", "solver"):
+            return []
+        if task.cls.defines("improve"):
+            return [LocalSearch(task)]
+        if task.cls.defines("solve"):
+            return [GrowingSolver(task)]
+        if self.by == "solver":
+            raise UsageError(
+                f"{task.cls.__name__} has neither improve() nor solve(); use by='agent'"
+            )
+        return []
+
+    def _players(self, task: Task) -> list[Member]:
+        """Episodes, and local search from them; none where there is not the time for it."""
+        if self.by == "solver":
+            return []
+        improves = task.cls.defines("improve")
+        # without a search of the problem's own nobody else brings a solution
+        alone = self.by != "portfolio" or not (improves or task.cls.defines("solve"))
+        if not alone and self.agent is None and task.limit.left() < _WORTH_LOADING:
+            return []
+        episodes = self.episodes(task, alone=alone)
+        if self.improve and not improves:
+            task.cls.improve(task.instance, None, task.seed)  # says that there is none
+        if not improves or not (self.by == "portfolio" if self.improve is None else self.improve):
+            return [episodes]
+        name = f"{episodes.name} + local search"
+        return [episodes, LocalSearch(task.seeded(1), name, episodes.take)]
+
+
+#: between the seeds of workers
+_STRIDE = 7919
