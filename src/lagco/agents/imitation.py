@@ -21,13 +21,13 @@ from torch import Tensor, nn
 
 from lagco.agents.action_tables import CANDIDATES, ActionTables, labelled_actions
 from lagco.agents.checkpoint import load_module, module_arrays, restore_module
-from lagco.agents.fine_tuning import EncoderTuner, SeenGraph
+from lagco.agents.fine_tuning import EncoderTuner
+from lagco.agents.labelled_states import LabelledStates, padded_features, right_loss
 from lagco.agents.ranker import PREFIX, Ranker
 from lagco.agents.ranker_network import RankerNetwork
 from lagco.agents.soft_policy import CandidateVecEnv, pad_candidates
 from lagco.agents.teachers import Teacher
 from lagco.arrays import Array
-from lagco.core.candidates import CandidateFeatures
 from lagco.errors import LagcoError, UsageError
 from lagco.latent.candidates import candidate_features
 from lagco.latent.decoder import Decoder, plain_action
@@ -61,29 +61,6 @@ class ImitationSettings:
     policy_rate: float = 1e-3
     ranker_rate: float = 2e-3
     tunes: bool = False
-
-
-class Demonstrations:
-    """Labelled states of one round.
-
-    Attributes:
-        observations: of the states.
-        actions: their valid actions, or the nearest ones and the right ones.
-        right: bool per action.
-        features: of the candidates, and which of these are right; None where none is, or where
-            there is nothing to choose.
-        graphs: the states as the encoder saw them, where it learns.
-    """
-
-    def __init__(self) -> None:
-        self.observations: list[Array] = []
-        self.actions: list[ActionTables] = []
-        self.right: list[Array] = []
-        self.features: list[tuple[CandidateFeatures, Array] | None] = []
-        self.graphs: list[SeenGraph] = []
-
-    def __len__(self) -> int:
-        return len(self.observations)
 
 
 class ActingPolicy(nn.Module):
@@ -131,7 +108,7 @@ class Imitation(PPO):
     def _setup_model(self) -> None:
         super()._setup_model()
         self._rng = np.random.default_rng([self.seed or 0, 4])
-        self._found = Demonstrations()
+        self._found = LabelledStates()
         self._round = 0
         self._ranker: RankerNetwork | None = None
         self._average: RankerNetwork | None = None
@@ -150,7 +127,7 @@ class Imitation(PPO):
         """Labelled states: `n_rollout_steps` of every environment."""
         source = self._source
         self.policy.set_training_mode(False)
-        self._found = Demonstrations()
+        self._found = LabelledStates()
         callback.on_rollout_start()
         # every round begins with new episodes, so that a checkpoint between two is complete
         source.reset()
@@ -278,7 +255,7 @@ class Imitation(PPO):
         if self._tuner is not None:
             self._tuner.adopt()
             self._last_obs = self._source.look_again()
-        self._found = Demonstrations()
+        self._found = LabelledStates()
         self._n_updates += 1
         self.logger.record("train/states", len(found))
         for name, values in (("policy_loss", losses), ("ranker_loss", ranked)):
@@ -299,7 +276,7 @@ class Imitation(PPO):
             for start in range(0, count, self.batch_size):
                 yield order[start : start + self.batch_size]
 
-    def _fit_policy(self, found: Demonstrations, rate: float) -> list[float]:
+    def _fit_policy(self, found: LabelledStates, rate: float) -> list[float]:
         policy: Any = self.policy
         optimiser = policy.optimizer
         for group in optimiser.param_groups:
@@ -319,18 +296,18 @@ class Imitation(PPO):
                 seen = [found.graphs[i] for i in chosen]
                 changes = self._tuner.changes(seen, protos, right.shape[1])
                 logits = (logits + changes * torch.exp(-policy.log_temperature)).log_softmax(dim=1)
-            loss = _right_loss(logits, right.to(self.device))
+            loss = right_loss(logits, right.to(self.device))
             losses.append(self._descend(optimiser, policy, loss))
             if self._tuner is not None:
                 self._tuner.descend()
             self._blend(self._policy_average, acting_parameters(policy))
         return losses
 
-    def _fit_ranker(self, found: Demonstrations, rate: float) -> list[float]:
+    def _fit_ranker(self, found: LabelledStates, rate: float) -> list[float]:
         usable = [entry for entry in found.features if entry is not None]
         if not usable:
             return []
-        candidates, pairs, mask, right = _padded(usable, self.settings.k)
+        candidates, pairs, mask, right = padded_features(usable, self.settings.k)
         if self._ranker is None:
             self._make_ranker(candidates.shape[2], 0 if pairs is None else pairs.shape[3])
             assert self._ranker is not None
@@ -345,7 +322,7 @@ class Imitation(PPO):
             near = None if pairs is None else pairs[at].float().to(self.device)
             chosen_mask = mask[at].to(self.device)
             logits = self._ranker(candidates[at].to(self.device), near, chosen_mask).log_softmax(-1)
-            loss = _right_loss(logits, right[at].to(self.device))
+            loss = right_loss(logits, right[at].to(self.device))
             losses.append(self._descend(self._ranker_optimiser, self._ranker, loss))
             self._blend(self._average, list(self._ranker.parameters()))
         assert self._average is not None
@@ -463,34 +440,3 @@ class _Player:
     own_steps = 0
     labels = True
     seed = 0
-
-
-def _right_loss(log_probabilities: Tensor, right: Tensor) -> Tensor:
-    """Minus the logarithm of the probability that any right action is chosen, on average."""
-    return -log_probabilities.masked_fill(~right, -1e9).logsumexp(dim=1).mean()
-
-
-def _padded(
-    usable: list[tuple[CandidateFeatures, Array]], k: int
-) -> tuple[Tensor, Tensor | None, Tensor, Tensor]:
-    """Candidates (S, K, f), pairs (S, K, K, g) in half precision, masks (S, K), right (S, K)."""
-    first = usable[0][0]
-    count, width = len(usable), first.each.shape[1]
-    candidates = np.zeros((count, k, width), np.float32)
-    mask, right = np.zeros((count, k), bool), np.zeros((count, k), bool)
-    pairs = None
-    if first.pairs is not None:
-        pairs = np.zeros((count, k, k, first.pairs.shape[2]), np.float16)
-    for i, (features, among) in enumerate(usable):
-        n = len(features.each)
-        candidates[i, :n] = features.each
-        mask[i, :n] = True
-        right[i, :n] = among
-        if pairs is not None:
-            pairs[i, :n, :n] = features.pairs
-    return (
-        torch.from_numpy(candidates),
-        None if pairs is None else torch.from_numpy(pairs),
-        torch.from_numpy(mask),
-        torch.from_numpy(right),
-    )
