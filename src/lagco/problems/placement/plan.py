@@ -1,7 +1,7 @@
 """A plan for an episode of `placement`: an allocation that a short annealing finds from its start.
 
 Moves pay together more than one by one, and which belong together no look at single moves or chains
-says. The plan is found once per episode, with about a thirtieth of the solver's moves on the
+says. The plan is found once per episode, with a hundredth to a twelfth of the solver's moves on the
 paper's sizes; it is what the agent may follow, leave, or go on from.
 """
 
