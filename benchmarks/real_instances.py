@@ -5,8 +5,8 @@
 FOLDER has one subfolder per collection; files `optima.txt` and `best_known.txt` in them hold known
 values as in `berlin52 : 7542`. Every answer is a call of the command `lagco solve` on one core, its
 time counted from the start of the command to its end. Topologies are answered as `ospf` and as
-`traffic`. What is not known is compared with the best value of a run of the solver and one of the
-portfolio with `--long` seconds each. Results go to benchmarks/results/real_instances.json; nothing
+`traffic`. What is not known is compared with the best value of these runs and of one of the
+portfolio with `--long` seconds. Results go to benchmarks/results/real_instances.json; nothing
 is computed twice, so the command can be stopped and given again.
 """
 
@@ -81,7 +81,7 @@ def measured(arguments: argparse.Namespace) -> list[dict[str, Any]]:
             maximise = problem_class(problem).maximise
             wanted = [(by, arguments.seconds) for by in BY]
             if path.stem not in known and arguments.long:
-                wanted += [(by, arguments.long) for by in ("solver", "portfolio")]
+                wanted.append(("portfolio", arguments.long))
             answers = {}
             for by, seconds in wanted:
                 key = f"{folder.name}/{path.name}/{problem}/{by}/{seconds:g}"
@@ -132,9 +132,8 @@ def main() -> None:
     parser.add_argument("--long", type=float, default=60.0, help="0 for no long runs.")
     parser.add_argument("--only", help="Subfolders, with commas.")
     entries = measured(parser.parse_args())
-    columns = ("file", "problem", "size", "best", "agent", "solver", "portfolio", "found by")
-    print(f"| {' | '.join((*columns, 'bound', 'clock'))} |")
-    print(f"|{' --- |' * 10}")
+    columns = ("file", "problem", "size", "best", *BY, "found by", "bound", "clock")
+    print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}")
     print("\n".join(row(entry) for entry in entries))
     changes = [
         improvement(e["portfolio"]["objective"], e["solver"]["objective"], maximise=e["maximise"])

@@ -261,7 +261,7 @@ def test_a_part_of_the_best_tour_is_decided_again():
 
 
 @pytest.mark.parametrize("search", ["sample", "reconstruct", "auto"])
-def test_every_search_answers(search, monkeypatch):
+def test_every_search_of_a_policy_answers(search, monkeypatch):
     monkeypatch.setattr(problem_class("tsp"), "bound", classmethod(lambda *_: None))
     instance = problem_class("tsp").generate(15)
     answer = lagco.solve(instance, by="greedy", search=search, turns=400)

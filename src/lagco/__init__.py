@@ -73,6 +73,7 @@ _HOMES = {
     "lagco.latent.space": ("LatentSpace",),
     "lagco.latent.wrapper": ("wrap",),
     "lagco.pretraining": ("embed", "pretrain"),
+    "lagco.rendering": ("render",),
     "lagco.solving": ("Answer", "solve"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -143,6 +144,7 @@ if TYPE_CHECKING:
     from lagco.latent.wrapper import wrap as wrap
     from lagco.pretraining import embed as embed
     from lagco.pretraining import pretrain as pretrain
+    from lagco.rendering import render as render
     from lagco.solving import Answer as Answer
     from lagco.solving import solve as solve
 
@@ -161,6 +163,8 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-from lagco.registration import register_environments  # noqa: E402 - after BEGAN
+from lagco.compiled_code import choose_folder  # noqa: E402 - after BEGAN
+from lagco.registration import register_environments  # noqa: E402
 
+choose_folder()  # before anything is compiled
 register_environments()  # cheap: a problem's class is imported when one is made

@@ -54,7 +54,7 @@ def evaluate(
     """
     if episodes < 1:
         raise UsageError(f"episodes={episodes}: run at least one")
-    chosen = _policy(policy, problem, decoder, k)
+    chosen = chosen_policy(policy, problem, decoder, k)
     seen: frozenset[str] = getattr(chosen, "trained_on", frozenset())
     features = str(getattr(chosen, "features", features or "full"))
     # a file may serve several problems: the one asked for, or the agent's
@@ -99,12 +99,13 @@ def _class_of(data: Any, seeds: Any) -> type[Problem]:
     return registered_class(instances[0].problem, f"instance {instances[0].name!r}")
 
 
-def _policy(
+def chosen_policy(
     policy: str | Path | Policy,
     problem: AnyProblem | None,
-    decoder: str | None,
-    k: int,
+    decoder: str | None = None,
+    k: int = 10,
 ) -> Policy:
+    """The policy that :func:`evaluate` is given by name, as a folder or as an object."""
     if not isinstance(policy, str | Path):
         chosen: Any = policy
     elif Path(policy).is_dir():

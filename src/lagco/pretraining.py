@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from lagco.core.adapter import Data, instances_from
+from lagco.core.drawing import draw_colour_bar
+from lagco.core.picture import DPI, SIDE, check_picture, save_picture
 from lagco.core.problem import Problem
 from lagco.embedding.config import EncoderConfig, PretrainConfig
 from lagco.embedding.encoder import Encoder, NetworkClass
 from lagco.embedding.pretrain import pretrain as pretrain_encoder
 from lagco.embedding.pretrain import problem_environments
-from lagco.errors import require_extra
+from lagco.errors import UsageError, require_extra
 from lagco.latent.compactness import compactness
 from lagco.latent.space import LatentSpace
 from lagco.policies import RandomPolicy
@@ -79,34 +81,50 @@ def embed(
     data: Data | None = None,
     encoder: Encoder | str | Path | None = None,
     *,
+    agent: Any = None,
     seeds: Iterable[int] | None = None,
     plot: str | Path | None = None,
     features: str = "full",
     instances: int = 20,
     seed: int = 0,
+    side: float = SIDE,
+    dpi: float = DPI,
 ) -> dict[str, Any]:
     """Measure the action space of a problem, and draw it.
 
     Args:
-        problem, data, seeds: as for :func:`pretrain`.
+        problem: as for :func:`pretrain`.
+        data: as for :func:`pretrain`.
+        seeds: as for :func:`pretrain`.
         encoder: pre-trained encoder or its folder; pre-trained on `data` where None.
+        agent: instead of an encoder, an agent whose action space to measure: ``default`` (the one
+            that comes with lagco), the folder of one, or the agent.
         plot: picture to write: the action space of the first instance in two dimensions (UMAP).
-        features: feature set.
+        features: feature set; an agent brings its own.
         instances: how many to measure.
         seed: of the states, which are a quarter into random episodes.
+        side: of the picture, in inches.
+        dpi: dots per inch.
 
     Returns:
         ``cmp`` (cmp@3, cmp@5 and cmp@10, averaged over instances), ``actions`` (mean number).
     """
     cls = problem_class(problem)
     chosen = instances_from(cls, data, seeds)
-    if encoder is None:
-        encoder = pretrain(cls, chosen, features=features, seed=seed, progress=False)
-    elif isinstance(encoder, str | Path):
-        encoder = Encoder.load(encoder)
+    if plot is not None:
+        check_picture(plot, side, dpi)
     count = min(instances, len(chosen))
     listed = [chosen[i] for i in range(count)]
-    space = LatentSpace.fit(encoder, problem_environments(cls, listed, features), seed=seed)
+    if agent is not None:
+        if encoder is not None:
+            raise UsageError(f"give agent={agent!s} or encoder={encoder!s}, not both")
+        space, features = _space_of(agent, cls)
+    else:
+        if encoder is None:
+            encoder = pretrain(cls, chosen, features=features, seed=seed, progress=False)
+        elif isinstance(encoder, str | Path):
+            encoder = Encoder.load(encoder)
+        space = LatentSpace.fit(encoder, problem_environments(cls, listed, features), seed=seed)
     measured: list[dict[int, float]] = []
     sizes: list[int] = []
     first: Any = None
@@ -122,7 +140,8 @@ def embed(
         if (values := [m[k] for m in measured if k in m and np.isfinite(m[k])])
     }
     if plot is not None:
-        draw_space(first, f"{cls.name}, {listed[0].size}: {_spelled(found)}", plot, seed)
+        title = f"actions of {cls.name}, size {listed[0].size}: {_spelled(found)}"
+        draw_space(first, title, plot, seed, side, dpi)
     return {
         "problem": cls.name,
         "instances": count,
@@ -132,19 +151,37 @@ def embed(
     }
 
 
-def draw_space(vectors: Any, title: str, path: str | Path, seed: int = 0) -> None:
-    """Write a picture of action vectors (N, d) in two dimensions."""
-    from lagco.core.picture import save_picture
+def _space_of(agent: Any, cls: type[Problem]) -> tuple[LatentSpace, str]:
+    """Latent space and feature set of an agent."""
+    if isinstance(agent, str | Path):
+        from lagco.agents.bundle import load
+        from lagco.agents.shipped import default_agent
 
+        agent = default_agent(cls.name) if agent == "default" else load(agent, cls)
+    if agent.problem.name != cls.name:
+        raise UsageError(f"problem={cls.name!r}: the agent decides on {agent.problem.name!r}")
+    return agent.space, agent.features
+
+
+def draw_space(
+    vectors: Any,
+    title: str,
+    path: str | Path,
+    seed: int = 0,
+    side: float = SIDE,
+    dpi: float = DPI,
+) -> None:
+    """Write a picture of action vectors (N, d) in two dimensions, coloured by their place in d."""
     points = in_two_dimensions(vectors, seed)
+    shade = np.linalg.norm(vectors - vectors.mean(axis=0), axis=1)
 
     def draw(axes: Any) -> None:
-        shade = np.linalg.norm(vectors - vectors.mean(axis=0), axis=1)
         axes.set_aspect("auto")
-        axes.scatter(points[:, 0], points[:, 1], s=10, c=shade, cmap="viridis")
+        dots = axes.scatter(points[:, 0], points[:, 1], s=10, c=shade, cmap="viridis")
+        draw_colour_bar(axes, dots, "distance to the mean action", "{:.3g}")
         axes.set_title(title, fontsize=8)
 
-    save_picture(draw, path)
+    save_picture(draw, path, side=side, dpi=dpi)
 
 
 def in_two_dimensions(vectors: Any, seed: int = 0) -> Any:

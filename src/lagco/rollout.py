@@ -151,6 +151,25 @@ def walk(env: ContinuousEnv, policy: Policy, rng: np.random.Generator) -> Iterat
         yield from Episode(env, int(rng.integers(2**31)), rng=rng).states(policy)
 
 
+def snapshots(
+    env: ContinuousEnv, policy: Policy, count: int, *, seed: int = 42, best: bool = False
+) -> Iterator[Episode]:
+    """An episode in about `count` of its states, evenly spread from the first to the last.
+
+    The policy takes its mode, and is asked before the first state is given. With `best` the last
+    state is the best one, not that in which the episode ends.
+    """
+    played = Episode(env, seed, explore=False).run(policy)
+    actions = played.trace(best=best and played.best_length > 0).actions
+    shown = set(np.linspace(0, len(actions), count).round().astype(int).tolist())
+    episode = Episode(env, seed)
+    for number, action in enumerate(actions):
+        if number in shown:
+            yield episode
+        episode.step(action)
+    yield episode
+
+
 # -- side by side
 
 

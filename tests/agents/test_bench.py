@@ -1,10 +1,11 @@
-"""Timing decisions."""
+"""Timing decisions and training."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from lagco.agents.bench import time_decisions
+from lagco.agents.throughput import PARTS, PartClock, bench_throughput
 from lagco.problems import problem_class
 
 
@@ -24,3 +25,32 @@ def test_actions_are_counted_only_where_that_needs_no_list():
     assert found.actions is None and len(found.whole) > 0
     listed = time_decisions(Detours, instance, "g-discrete", decisions=4)
     assert listed.actions == Detours(instance).num_actions
+
+
+def test_throughput_has_a_row_per_problem_and_method_with_its_parts():
+    tsp = problem_class("tsp")
+    records = bench_throughput({tsp: 8}, ["soft-projection", "p-discrete-m"], steps=64)
+    assert [(r["problem"], r["method"]) for r in records] == [
+        ("tsp", "soft-projection"),
+        ("tsp", "p-discrete-m"),
+    ]
+    first = records[0]
+    assert all(first[part] > 0 for part in PARTS)
+    assert records[1]["encode"] == 0  # it sees padded arrays
+
+
+def test_a_part_within_another_counts_once():
+    class Clockwork:
+        def outer(self):
+            return self.inner() + 1
+
+        def inner(self):
+            return 1
+
+    watched, clock = Clockwork(), PartClock()
+    clock.watch(watched, "outer", "search")
+    clock.watch(watched, "inner", "encode")
+    clock.watch(watched, "missing", "observe")
+    assert watched.outer() == 2
+    assert clock.seconds["search"] > 0 and clock.seconds["encode"] > 0
+    assert clock.seconds["observe"] == 0

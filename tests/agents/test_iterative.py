@@ -267,7 +267,7 @@ class Checkpoint(BaseCallback):
 
 @pytest.mark.parametrize("name", ["tsp", "placement", "traffic"])
 def test_resumed_training_ends_with_the_same_weights(name):
-    given = dict(steps=480, seed=5, buffer=160, batch_size=8, target_every=100)
+    given = dict(envs=8, steps=480, seed=5, buffer=160, batch_size=8, target_every=100)
     env, config = training_env("iterative", name, **given)
     checkpoint = Checkpoint(at=240)
     whole = IterativeMethod().model(env, config).learn(480, callback=checkpoint)

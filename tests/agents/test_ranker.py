@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from lagco.agents.ranker import Ranker, take_ranker
+from lagco.agents.ranker import Ranker, ranker_shapes, take_ranker
 from lagco.agents.ranker_network import RankerNetwork
 from lagco.errors import LagcoError, UsageError
 from lagco.store import Tensors
@@ -82,3 +82,9 @@ def test_arrays_that_do_not_fit_each_other_are_refused(name, change, tmp_path):
         arrays[name] = change(arrays[name])
     with pytest.raises(LagcoError, match="agent.safetensors"):
         take_ranker(Tensors(tmp_path / "agent.safetensors", arrays, LagcoError))
+
+
+def test_the_shapes_in_a_file_are_those_of_the_network():
+    network = RankerNetwork(features=7, pairs=3, width=8, layers=2, heads=4)
+    shapes = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
+    assert ranker_shapes(7, 3, 8, 2, 4) == shapes

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import lagco
+from lagco.store import sources
+from lagco.store.sources import _path_of, closure
 from lagco.study import code
-from lagco.study.code import _closure, _path_of, code_version
+from lagco.study.code import code_version
 
 
 def test_what_a_task_reaches():
-    found = _closure(["lagco.agents.training", "lagco.problems.tsp.env"], {"lagco"})
+    found = closure(["lagco.agents.training", "lagco.problems.tsp.env"], {"lagco"})
     assert {"lagco.agents.vector_env", "lagco.latent.kernels", "lagco.core.problem"} <= found
     assert not any(name.startswith(("lagco.cli", "lagco.study", "lagco.report")) for name in found)
     assert not any(name.startswith("lagco.problems.ospf") for name in found)
@@ -27,13 +29,13 @@ def test_methods_differ():
     """The registry names modules in texts, which no import shows."""
     names = ("p-discrete", "iterative", "projection", "soft-projection")
     assert len({code_version("tsp", name)["hash"] for name in names}) == len(names)
-    reached = _closure(["lagco.agents.iterative", *code.ROOTS], {"lagco"})
+    reached = closure(["lagco.agents.iterative", *code.ROOTS], {"lagco"})
     assert "lagco.agents.replay" in reached
     assert not {"lagco.agents.soft_projection", "lagco.agents.ranker"} & reached
 
 
 def _hash():
-    for function in (code._imports, code._path_of, code_version):
+    for function in (sources._imports, sources._path_of, code_version):
         function.cache_clear()
     return code_version("their_package.problem:Mine")["hash"]
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numba import njit
 
 from lagco.arrays import Array
 from lagco.latent.space import LatentView
@@ -73,13 +74,16 @@ class ActionTables:
         """The same without the rows of tables that no action has, the index in few bytes."""
         if self.index is None:
             return self
-        tables, index = [], np.empty_like(self.index)
-        for c, table in enumerate(self.tables):
-            used = np.zeros(len(table), dtype=bool)
-            used[self.index[:, c]] = True
-            index[:, c] = (np.cumsum(used) - 1)[self.index[:, c]]
-            tables.append(table[used])
-        return replace(self, tables=tuple(tables), index=_in_few_bytes(index, tables))
+        lengths = np.array([len(table) for table in self.tables])
+        kept = np.empty((len(lengths), min(int(lengths.max()), self.count)), dtype=np.int64)
+        counts = np.empty(len(lengths), dtype=np.int64)
+        index = np.empty(self.index.shape, dtype=np.min_scalar_type(kept.shape[1]))
+        _trim(np.ascontiguousarray(self.index), lengths, kept, counts, index)
+        tables = [
+            table[rows[:count]]
+            for table, rows, count in zip(self.tables, kept, counts.tolist(), strict=True)
+        ]
+        return replace(self, tables=tuple(tables), index=index)
 
     def compact(self) -> ActionTables:
         """The same in half precision and with the smallest integers, for keeping many."""
@@ -87,6 +91,24 @@ class ActionTables:
         tables = tuple([table.astype(np.float16) for table in self.tables])
         index = None if self.index is None else _in_few_bytes(self.index, self.tables)
         return replace(self, tables=tables, index=index)
+
+
+@njit(cache=True)
+def _trim(index, lengths, kept, counts, out):  # type: ignore[no-untyped-def]
+    """Rows of each table that actions have, in order, and the actions in terms of these."""
+    for c in range(lengths.shape[0]):
+        places = np.full(lengths[c], -1, np.int64)
+        for k in range(index.shape[0]):
+            places[index[k, c]] = 0
+        count = 0
+        for row in range(lengths[c]):
+            if places[row] == 0:
+                kept[c, count] = row
+                places[row] = count
+                count += 1
+        counts[c] = count
+        for k in range(index.shape[0]):
+            out[k, c] = places[index[k, c]]
 
 
 def _in_few_bytes(index: Array, tables: Sequence[Array]) -> Array:

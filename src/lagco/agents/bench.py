@@ -1,4 +1,4 @@
-"""How long a decision takes, and how fast agents train."""
+"""How long a decision takes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lagco.agents.config import PPOConfig, TrainConfig, train_config
-from lagco.agents.lean import lean_torch
-from lagco.agents.network import policy_arguments, ppo_arguments
+from lagco.agents.config import TrainConfig, train_config
 from lagco.agents.registry import method_of
 from lagco.core.problem import Problem
 from lagco.embedding.config import PretrainConfig
@@ -118,7 +116,7 @@ def time_decisions(
     import torch
 
     torch.set_num_threads(1)
-    space = _brief_space(problem, features)
+    space = brief_space(problem, features)
     config = train_config(method=method, features=features, seed=seed)
     chosen = method_of(method)
     training = chosen.env(problem, [problem.generate(10)], space, config, [instance])
@@ -180,76 +178,8 @@ def _declared_actions(env: Problem, actor: Any) -> list[int]:
     return [] if actions.listed_to_count else [actions.size]
 
 
-def bench_throughput(
-    problem: type[Problem],
-    size: int,
-    method: str = "projection",
-    *,
-    features: str = "full",
-    steps: int = 8192,
-    seed: int = 0,
-) -> dict[str, Any]:
-    """Environment steps per second of training, rollout and update, and of SB3's PPO on CartPole.
-
-    CartPole has the same network, batch, epochs and number of environments, in the same run: an
-    environment that costs nothing would reach that. One thread.
-    """
-    import torch
-
-    torch.set_num_threads(1)
-    config = train_config(method=method, features=features, seed=seed)
-    chosen = method_of(method)
-    space = _brief_space(problem, features) if chosen.latent else None
-    drawn = [problem.generate(size, index=index) for index in range(8)]
-    instances = [d.with_references(problem.sweep(d, 30, 0)) for d in drawn]
-    rate, _, _ = time_training(problem, instances, space, config, steps)
-    return {
-        "problem": problem.name,
-        "size": size,
-        "method": method,
-        "steps_per_s": round(rate),
-        "cartpole_steps_per_s": round(cartpole_rate(config, steps)),
-    }
-
-
-def time_training(
-    problem: type[Problem],
-    instances: Sequence[Instance],
-    space: LatentSpace | None,
-    config: TrainConfig,
-    steps: int,
-) -> tuple[float, Any, Any]:
-    """Steps per second after a first rollout; the model; its environment."""
-    chosen = method_of(config.method)
-    env = chosen.env(problem, instances, space, config)
-    with lean_torch():
-        model = chosen.model(env, config)
-        model.learn(config.rollout)
-        return _rate(model, steps), model, env
-
-
-def cartpole_rate(config: TrainConfig, steps: int) -> float:
-    """Steps per second of SB3's PPO on CartPole, with network and environments of `config`."""
-    from stable_baselines3 import PPO
-    from stable_baselines3.common.env_util import make_vec_env
-
-    env = make_vec_env("CartPole-v1", config.envs, seed=config.seed)
-    keywords = policy_arguments(config)
-    keywords["optimizer_kwargs"] = {"eps": 1e-7, "weight_decay": config.weight_decay}
-    usual = PPOConfig(envs=config.envs, seed=config.seed)
-    model = PPO("MlpPolicy", env, policy_kwargs=keywords, **ppo_arguments(usual))
-    model.learn(usual.rollout)
-    return _rate(model, steps)
-
-
-def _rate(model: Any, steps: int) -> float:
-    before = model.num_timesteps
-    began = time.perf_counter()
-    model.learn(steps, reset_num_timesteps=False)
-    return float((model.num_timesteps - before) / (time.perf_counter() - began))
-
-
-def _brief_space(problem: type[Problem], features: str) -> LatentSpace:
+def brief_space(problem: type[Problem], features: str) -> LatentSpace:
+    """A latent space whose encoder is hardly trained, which does not matter for time."""
     data = [problem.generate(size, index=size) for size in (10, 12)]
     encoder = pretrain(problem, data, features=features, training=_BRIEF, progress=False)
     sources = [problem(instance, features=features) for instance in data]

@@ -15,10 +15,11 @@ from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
-from stable_baselines3 import PPO
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 from lagco.agents.config import PPOConfig
+from lagco.agents.heads import CategoricalHead
 from lagco.agents.latent_env import LatentVecEnv, vec_env_options
 from lagco.agents.method import Look, Method, Weights
 from lagco.agents.network import (
@@ -31,6 +32,7 @@ from lagco.agents.network import (
     take_network,
 )
 from lagco.agents.padding import FACTS, PaddedActions, PaddingObservation, Widths
+from lagco.agents.ppo import BatchedPPO
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
@@ -148,6 +150,31 @@ class PooledVecEnv(LatentVecEnv, _PaddedActionEnv):
         return gym.spaces.Discrete(self.widths.actions)
 
 
+class _MaskedPolicy(MaskableActorCriticPolicy):
+    """The policy of MaskablePPO, made as PPO makes one."""
+
+    def __init__(self, *arguments: Any, use_sde: bool = False, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+
+
+class MaskedPPO(BatchedPPO):
+    """PPO among valid actions, as MaskablePPO."""
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = False,
+        action_masks: Array | None = None,
+    ) -> tuple[Array, Any]:
+        """Actions for observations (N, w), those that masks (N, A) allow where they are given."""
+        policy: Any = self.policy
+        return policy.predict(
+            observation, state, episode_start, deterministic, action_masks=action_masks
+        )
+
+
 class DiscreteMethod(Method):
     """PPO or MaskablePPO over numbered actions.
 
@@ -185,11 +212,19 @@ class DiscreteMethod(Method):
     def model(self, env: ProblemVecEnv, config: PPOConfig) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""
         keywords, arguments = policy_arguments(config), ppo_arguments(config)
+        assert isinstance(env, _PaddedActionEnv)
         if self._masked:
-            from sb3_contrib import MaskablePPO
-
-            return MaskablePPO("MlpPolicy", env, policy_kwargs=keywords, **arguments)
-        return PPO("MlpPolicy", env, policy_kwargs=keywords, **arguments)
+            masked = CategoricalHead(env.action_masks)
+            return MaskedPPO(
+                _MaskedPolicy, env, head=lambda _: masked, policy_kwargs=keywords, **arguments
+            )
+        return BatchedPPO(
+            "MlpPolicy",
+            env,
+            head=lambda _: CategoricalHead(),
+            policy_kwargs=keywords,
+            **arguments,
+        )
 
     def weights(self, model: BaseAlgorithm) -> dict[str, Array]:
         """See :class:`~lagco.agents.method.Method`."""

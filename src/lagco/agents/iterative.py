@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from lagco.agents.action_tables import MOST_ACTIONS, ActionTables, read_actions
 from lagco.agents.config import TrainConfig, setting, with_default
 from lagco.agents.discrete import without_summary
+from lagco.agents.joint_network import JointNetwork, linear_modules
 from lagco.agents.latent_env import LatentVecEnv, vec_env_options
 from lagco.agents.method import Look, Method, Weights
 from lagco.agents.network import (
@@ -171,6 +172,19 @@ class IterativeDQN(DQN):
         self._split()
         self._rng = np.random.default_rng([self.seed or 0, 3])
 
+    def _setup_learn(self, *arguments: Any, **options: Any) -> Any:
+        found = super()._setup_learn(*arguments, **options)
+        self.bind()
+        return found
+
+    def bind(self) -> None:
+        """Make what is passed and differentiated of the networks as they are now."""
+        q_net: Any = self.q_net
+        self._joint = JointNetwork(
+            q_net, [linear_modules(q_net)], nn.LeakyReLU, self.policy.optimizer
+        )
+        self._split()
+
     def _split(self) -> None:
         """Make the networks over sets of actions; on the CPU they share the weights for good."""
         width = int(np.prod(self.observation_space.shape or ()))
@@ -180,7 +194,7 @@ class IterativeDQN(DQN):
         self.split_target: SplitQ = q_net_target.split(width)
 
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "split_q", "split_target"]
+        return [*super()._excluded_save_params(), "split_q", "split_target", "_joint"]
 
     def _sample_action(
         self, learning_starts: int, action_noise: Any = None, n_envs: int = 1
@@ -247,22 +261,24 @@ class IterativeDQN(DQN):
         values = self.split_target.maxima(batch.observations, batch.actions)
         targets = torch.from_numpy(batch.rewards + batch.discounts * values).to(self.device)
         inputs = torch.from_numpy(batch.inputs).to(self.device)
-        parameters = list(self.q_net.parameters())
         losses: list[Tensor] = []
         for start in range(0, len(inputs), batch_size):
-            found = self.q_net(inputs[start : start + batch_size])[:, 0]
-            loss = nn.functional.smooth_l1_loss(found, targets[start : start + batch_size])
-            self.policy.optimizer.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(parameters, self.max_grad_norm)
-            self.policy.optimizer.step()
-            losses.append(loss.detach())
+            stop = start + batch_size
+            losses.append(self.differentiate(inputs[start:stop], targets[start:stop]))
+            self._joint.descend(self.max_grad_norm)
         if not shared:
             self._split()
         self._n_updates += gradient_steps
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
         if losses:
             self.logger.record("train/loss", float(torch.stack(losses).mean()))
+
+    def differentiate(self, inputs: Tensor, targets: Tensor) -> Tensor:
+        """Write the gradient of the loss to the parameters of Q; returns the loss."""
+        (found,) = self._joint.forward(inputs)
+        error = found[:, 0] - targets
+        self._joint.backward([(error.clamp(-1.0, 1.0) / len(error))[:, None]])
+        return nn.functional.smooth_l1_loss(found[:, 0], targets)
 
     # -- checkpoints
 

@@ -105,10 +105,18 @@ class ProjectionMethod(Method):
 
     def model(self, env: ProblemVecEnv, config: Any) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""
-        from stable_baselines3 import PPO
+        from lagco.agents.heads import GaussianHead
+        from lagco.agents.ppo import BatchedPPO
 
         keywords = policy_arguments(config) | {"log_std_init": config.log_std}
-        return PPO("MlpPolicy", env, policy_kwargs=keywords, **ppo_arguments(config))
+        space: Any = env.action_space
+        return BatchedPPO(
+            "MlpPolicy",
+            env,
+            head=lambda policy: GaussianHead(policy.log_std, space.low, space.high),
+            policy_kwargs=keywords,
+            **ppo_arguments(config),
+        )
 
     def weights(self, model: BaseAlgorithm) -> dict[str, Array]:
         """See :class:`~lagco.agents.method.Method`."""

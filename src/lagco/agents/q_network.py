@@ -21,6 +21,8 @@ from lagco.one_thread import one_thread
 
 #: rows that pass through the network together
 _CHUNK = 32_768
+#: rows whose hidden layers stay in the cache of a core
+_BLOCK = 1024
 _NO_VALUES = np.zeros(0, dtype=np.float32)
 
 
@@ -68,9 +70,14 @@ class SplitQ:
         observed += self._bias
         parts, index, ends = self._pass_tables(sets)
         owner = np.repeat(np.arange(len(sets)), np.diff(ends, prepend=0))
-        hidden = np.empty((len(index), len(self._bias)), dtype=np.float32)
-        add_parts(observed, parts, index, owner, SLOPE, hidden)
-        return pass_layers(hidden, self._rest)[:, 0], ends
+        values = np.empty(len(index), dtype=np.float32)
+        hidden = np.empty((_BLOCK, len(self._bias)), dtype=np.float32)
+        for start in range(0, len(index), _BLOCK):
+            stop = min(start + _BLOCK, len(index))
+            block = hidden[: stop - start]
+            add_parts(observed, parts, index[start:stop], owner[start:stop], SLOPE, block)
+            values[start:stop] = pass_layers(block, self._rest)[:, 0]
+        return values, ends
 
     def _pass_tables(self, sets: Sequence[ActionTables]) -> tuple[Array, Array, Array]:
         """First-layer rows of all components (row 0: nothing), their rows per action, and ends."""

@@ -1,4 +1,4 @@
-"""The softmax policy of `soft-projection` in training: its environment, buffer and network."""
+"""The softmax policy of `soft-projection` in training: its environment and network."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import numpy as np
 import torch
-from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.policies import ActorCriticPolicy
-from stable_baselines3.common.type_aliases import RolloutBufferSamples
 from torch import Tensor, nn
 
 from lagco.agents.action_tables import CANDIDATES, ActionTables, nearest_actions
@@ -98,49 +96,15 @@ def pad_candidates(observations: Tensor, candidates: Sequence[ActionTables]) -> 
     )
 
 
-class CandidateRolloutBuffer(RolloutBuffer):
-    """A rollout buffer that also keeps the candidates of every state.
-
-    Args:
-        source: the environment that offers them.
-    """
-
-    def __init__(self, *arguments: Any, source: CandidateVecEnv, **options: Any) -> None:
-        self._source = source
-        self._candidates: list[list[ActionTables]] = []
-        super().__init__(*arguments, **options)
-
-    def reset(self) -> None:
-        """Forget everything."""
-        self._candidates = []
-        super().reset()
-
-    def add(self, *arguments: Any, **options: Any) -> None:
-        """Add a step of all environments; the candidates are those offered last."""
-        self._candidates.append(list(self._source.offered))
-        super().add(*arguments, **options)
-
-    def _get_samples(self, batch_inds: Array, env: Any = None) -> RolloutBufferSamples:
-        samples = super()._get_samples(batch_inds, env)
-        steps = len(self._candidates)
-        # the base class lays out transitions environment by environment
-        chosen = [self._candidates[i % steps][i // steps] for i in batch_inds]
-        return samples._replace(observations=pad_candidates(samples.observations, chosen))  # type: ignore[arg-type]
-
-
 class SoftProjectionPolicy(ActorCriticPolicy):
-    """Predicts a proto-action; acts by softmax over candidates.
+    """Predicts a proto-action, and how evenly a softmax over candidates shall draw.
 
     Args:
         proto_width: d.
-        source: the environment that offers candidates.
     """
 
-    def __init__(
-        self, *arguments: Any, proto_width: int, source: CandidateVecEnv, **options: Any
-    ) -> None:
+    def __init__(self, *arguments: Any, proto_width: int, **options: Any) -> None:
         self._proto_width = proto_width
-        self._source = source
         super().__init__(*arguments, **options)
 
     def _build(self, lr_schedule: Any) -> None:
@@ -156,19 +120,6 @@ class SoftProjectionPolicy(ActorCriticPolicy):
             lr=lr_schedule(1),  # type: ignore[call-arg]
             **self.optimizer_kwargs,
         )
-
-    def forward(self, obs: Tensor, deterministic: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-        """Positions among the candidates, values and log-probabilities."""
-        latent_pi, latent_vf = self.mlp_extractor(obs)
-        protos = self.action_net(latent_pi)
-        candidates = self._source.offer(protos.detach().cpu().numpy())
-        log_probabilities = self._log_probabilities(protos, pad_candidates(obs, candidates))
-        if deterministic:
-            actions = log_probabilities.argmax(dim=1)
-        else:
-            actions = torch.multinomial(log_probabilities.exp(), 1)[:, 0]
-        log_prob = log_probabilities.gather(1, actions[:, None])[:, 0]
-        return actions, self.value_net(latent_vf), log_prob
 
     def evaluate_actions(  # type: ignore[override]
         self, obs: CandidateBatch, actions: Tensor

@@ -2,9 +2,8 @@
 
 The network predicts a proto-action in one pass. The policy is the categorical distribution
 softmax(<proto, u(a)> / temperature) over the valid actions; where there are more than 256, over the
-256 nearest at the time of the rollout, which then stay fixed. It is an ordinary PPO of
-Stable-Baselines3 with a policy and a rollout buffer of its own; the buffer keeps component vectors
-and indices, not action rows.
+256 nearest at the time of the rollout, which then stay fixed. It is PPO with a head of its own
+(:mod:`lagco.agents.candidate_head`), which keeps component vectors and indices, not action rows.
 """
 
 from __future__ import annotations
@@ -92,22 +91,17 @@ class SoftProjectionMethod(ProjectionMethod):
 
     def model(self, env: ProblemVecEnv, config: Any) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""
-        from stable_baselines3 import PPO
-
-        from lagco.agents.soft_policy import (
-            CandidateRolloutBuffer,
-            CandidateVecEnv,
-            SoftProjectionPolicy,
-        )
+        from lagco.agents.candidate_head import CandidateHead
+        from lagco.agents.ppo import BatchedPPO
+        from lagco.agents.soft_policy import CandidateVecEnv, SoftProjectionPolicy
 
         assert isinstance(env, CandidateVecEnv)
         keywords = policy_arguments(config)
-        return PPO(
+        return BatchedPPO(
             SoftProjectionPolicy,
             env,
-            policy_kwargs=keywords | {"proto_width": env.space.scale.width, "source": env},
-            rollout_buffer_class=CandidateRolloutBuffer,
-            rollout_buffer_kwargs={"source": env},
+            head=lambda policy: CandidateHead(policy.log_temperature, env.offer),
+            policy_kwargs=keywords | {"proto_width": env.space.scale.width},
             **ppo_arguments(config),
         )
 

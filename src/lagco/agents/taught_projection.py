@@ -34,6 +34,8 @@ class TaughtProjectionConfig(SoftProjectionConfig):
         "demonstrations or of an agent",
     )
     steps: int = with_default(SoftProjectionConfig, "steps", 200_000)
+    # a round begins new episodes: with few environments they come to their ends
+    envs: int = with_default(SoftProjectionConfig, "envs", 8)
     rollout: int = with_default(SoftProjectionConfig, "rollout", 8192)
     epochs: int = with_default(SoftProjectionConfig, "epochs", 2)
     decoder: str = with_default(SoftProjectionConfig, "decoder", "ranked")
@@ -78,11 +80,7 @@ class TaughtProjectionMethod(SoftProjectionMethod):
     def model(self, env: ProblemVecEnv, config: Any) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""
         from lagco.agents.imitation import Imitation, ImitationSettings
-        from lagco.agents.soft_policy import (
-            CandidateRolloutBuffer,
-            CandidateVecEnv,
-            SoftProjectionPolicy,
-        )
+        from lagco.agents.soft_policy import CandidateVecEnv, SoftProjectionPolicy
         from lagco.agents.teachers import make_teacher
 
         assert isinstance(env, CandidateVecEnv)
@@ -100,9 +98,7 @@ class TaughtProjectionMethod(SoftProjectionMethod):
             env,
             teacher=make_teacher(config.teacher, type(env.problems[0])),
             settings=settings,
-            policy_kwargs=keywords | {"proto_width": env.space.scale.width, "source": env},
-            rollout_buffer_class=CandidateRolloutBuffer,
-            rollout_buffer_kwargs={"source": env},
+            policy_kwargs=keywords | {"proto_width": env.space.scale.width},
             **ppo_arguments(config),
         )
 

@@ -38,6 +38,7 @@ from lagco.core.adapter import Data, instances_from
 from lagco.core.declaration import read_declaration
 from lagco.embedding.devices import torch_device
 from lagco.embedding.encoder import Encoder, NetworkClass
+from lagco.embedding.encoder_cache import cached_encoder
 from lagco.embedding.pretrain import pretrain, problem_environments
 from lagco.errors import LagcoError, UsageError
 from lagco.instances import DataSet, Instance
@@ -107,6 +108,8 @@ class Trainer:
             (B, outputs): a class or function of (inputs, outputs).
         encoder_class: what made the module of `encoder` or `init`, where that is of one's own.
         keep_checkpoint: whether a finished run keeps the checkpoint that more steps go on from.
+        cache: whether an encoder that was pre-trained before on the same data is read from the
+            user's cache folder, and a new one kept there.
         report: called after every rollout with the row of the curve.
         settings: fields of the method's configuration, ``method`` among them.
 
@@ -136,6 +139,7 @@ class Trainer:
         policy: NetworkFactory | None = None,
         encoder_class: NetworkClass | None = None,
         keep_checkpoint: bool = True,
+        cache: bool = True,
         report: Report | None = None,
         **settings: Any,
     ) -> None:
@@ -177,6 +181,7 @@ class Trainer:
         self._callbacks = given_callbacks(callbacks)
         self._writers = writer_names(logger)
         self._keep_checkpoint = keep_checkpoint
+        self._cache = cache
         self._report = report
         torch_device(self.config.device)  # says what is wrong with it
         self._identity = self._identify()
@@ -301,14 +306,18 @@ class Trainer:
             env.reset(seed=0)
             declared = read_declaration(env, env.graph_views())
             return load_space(folder, declared, encoder_class=self._classes["encoder_class"])
-        encoder = self._encoder or pretrain(
-            self.problem,
-            self._instances,
-            features=config.features,
-            seed=config.seed,
-            progress=False,
-            device=config.device,
-        )
+        encoder = self._encoder
+        if encoder is None:
+            given: dict[str, Any] = {
+                "features": config.features,
+                "seed": config.seed,
+                "device": config.device,
+            }
+            encoder = (
+                cached_encoder(self.problem, self._instances, **given)
+                if self._cache
+                else pretrain(self.problem, self._instances, progress=False, **given)
+            )
         sources = problem_environments(self.problem, self._instances, config.features)
         reduce = getattr(config, "reduce", 0) or None
         space = LatentSpace.fit(encoder, sources, seed=config.seed, reduce=reduce)

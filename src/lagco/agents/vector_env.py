@@ -160,7 +160,7 @@ class ProblemVecEnv(VecEnv):
         """Begin an episode everywhere."""
         for index in range(self.num_envs):
             self._begin(index)
-            self._see(index)
+        self._see(range(self.num_envs))
         return self._observations.copy()
 
     def step_async(self, actions: Array) -> None:
@@ -173,33 +173,52 @@ class ProblemVecEnv(VecEnv):
         rewards = np.zeros(count, dtype=np.float32)
         dones = np.zeros(count, dtype=bool)
         infos: list[dict[str, Any]] = []
-        for index in range(count):
-            raw = self._raw_action(index, self._actions[index])
-            rewards[index], dones[index], info = self.step_problem(index, raw)
+        ended: list[tuple[int, bool]] = []
+        for index, raw in enumerate(self._raw_actions(self._actions)):
+            rewards[index], info, over, cut = self._advance(index, raw)
             infos.append(info)
+            if over:
+                ended.append((index, cut))
+        self._see(range(count), rewards)
+        for index, cut in ended:
+            dones[index] = True
+            infos[index] = self._end(index, infos[index], cut)
+        if ended:
+            self._see([index for index, _ in ended])
         return self._observations.copy(), rewards, dones, infos
+
+    def _raw_actions(self, actions: Array) -> list[Any]:
+        """Raw actions that the agent's actions mean, for all problems."""
+        return [self._raw_action(index, action) for index, action in enumerate(actions)]
+
+    def _advance(self, index: int, raw: Any) -> tuple[float, dict[str, Any], bool, bool]:
+        """Step one problem: reward, info, whether its episode is over, and whether it was cut."""
+        problem = self.problems[index]
+        reward, terminated, truncated, info = problem.advance(raw)
+        self._episodes[index]["actions"].append(raw)
+        self._returns[index] += reward
+        if self._shaped_rewards:
+            reward = info["shaped_reward"]
+        if self._scale_rewards:
+            reward *= problem.reward_factor
+        return reward, info, terminated or truncated, truncated and not terminated
 
     def step_problem(self, index: int, raw: Any) -> tuple[float, bool, dict[str, Any]]:
         """Step one problem by a raw action: reward, whether its episode ended, and info.
 
         One that ended starts anew; :meth:`observations` has the present state in either case.
         """
-        problem = self.problems[index]
-        _, reward, terminated, truncated, info = problem.step(raw)
-        self._episodes[index]["actions"].append(raw)
-        self._returns[index] += reward
-        if self._shaped_rewards:
-            reward = info["shaped_reward"]
-        reward *= problem.reward_factor if self._scale_rewards else 1
-        self._see(index, reward)
-        if terminated or truncated:
-            info = self._end(index, info, truncated and not terminated)
-        return reward, terminated or truncated, info
+        reward, info, over, cut = self._advance(index, raw)
+        self._see([index], np.array([reward]))
+        if over:
+            info = self._end(index, info, cut)
+            self._see([index])
+        return reward, over, info
 
     def restart(self, index: int) -> None:
         """Begin another episode of one problem, whatever became of the present one."""
         self._begin(index)
-        self._see(index)
+        self._see([index])
 
     def reseed(self, index: int, seed: int) -> None:
         """Begin the present episode of one problem again with another seed."""
@@ -220,13 +239,21 @@ class ProblemVecEnv(VecEnv):
         """Seed of the present episode of one problem."""
         return int(self._episodes[index]["seed"])
 
-    def _see(self, index: int, reward: float = 0.0) -> None:
-        """Write the observation of problem `index`; refuse it, or the reward, if not finite."""
-        observation = self._observations[index]
-        try:
-            self._observe(index, observation)
-        except SpecError as error:
-            raise SpecError(f"{self._where(index)}: {error}") from error
+    def _see(self, indices: Sequence[int], rewards: Array | None = None) -> None:
+        """Write the observations of some problems; refuse them, or rewards, if not finite."""
+        seen = self._observations
+        for index in indices:
+            try:
+                self._observe(index, seen[index])
+            except SpecError as error:
+                raise SpecError(f"{self._where(index)}: {error}") from error
+        if not np.isfinite(seen).all() or (rewards is not None and not np.isfinite(rewards).all()):
+            given = np.zeros(len(indices)) if rewards is None else rewards
+            for index, reward in zip(indices, given, strict=True):
+                self._refuse(index, seen[index], float(reward))
+
+    def _refuse(self, index: int, observation: Array, reward: float) -> None:
+        """Say what is not finite in the present state of a problem, where something is not."""
         strange = np.flatnonzero(~np.isfinite(observation))
         if len(strange):
             seen = f"number {strange[0]} of the observation is {observation.ravel()[strange[0]]}"
@@ -267,7 +294,6 @@ class ProblemVecEnv(VecEnv):
             "episode": {"r": float(self._returns[index]), "l": length, "t": 0.0},
         }
         self._begin(index)
-        self._see(index)
         return info
 
     def _begin(self, index: int) -> None:
@@ -313,7 +339,7 @@ class ProblemVecEnv(VecEnv):
             self._observe(index, self._observations[index])
             for action in episode["actions"]:
                 raw = np.asarray(action) if isinstance(action, list) else int(action)
-                _, reward, *_ = self.problems[index].step(raw)
+                reward, *_ = self.problems[index].advance(raw)
                 self._returns[index] += reward
                 self._episodes[index]["actions"].append(raw)
             self._observe(index, self._observations[index])

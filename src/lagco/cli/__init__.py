@@ -18,6 +18,7 @@ from lagco.cli.generate import generate
 from lagco.cli.info import info
 from lagco.cli.pretrain import pretrain
 from lagco.cli.problems import problems
+from lagco.cli.render import render
 from lagco.cli.solve import solve
 from lagco.cli.syntax import in_command_syntax
 from lagco.cli.train import train
@@ -31,8 +32,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-COMMANDS = (problems, generate, info, check, evaluate, pretrain, embed, demonstrate, train, solve)
-for command in (*COMMANDS, warm):
+for command in (
+    problems, generate, info, check, evaluate, pretrain, embed, demonstrate, train, solve, render,
+    warm,
+):  # fmt: skip
     app.command()(command)
 bench.add_commands(app)
 report.add_commands(app)

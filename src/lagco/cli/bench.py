@@ -83,18 +83,30 @@ def latency(
 
 
 def throughput(
-    problem: Annotated[str, typer.Option(help="Name of a problem.")] = "tsp",
-    size: Annotated[int, typer.Option(help="Size of the instances.")] = 50,
-    method: Annotated[str, typer.Option(help="Method.")] = "projection",
+    problems: Annotated[
+        str, typer.Option(help="Problems with commas, sizes after a colon.")
+    ] = "tsp:50,min-vertex:30,max-cut:50,placement:30,ospf:20,traffic:15,cyber-path:15",
+    methods: Annotated[
+        str | None, typer.Option(help="Methods with commas; all that no teacher is needed for.")
+    ] = None,
     features: Annotated[str, typer.Option(help="Feature set.")] = "full",
+    steps: Annotated[int, typer.Option(help="Steps to time, after a first rollout.")] = 8192,
     as_json: AsJson = False,
 ) -> None:
-    """Training steps per second, and SB3's PPO on CartPole in the same run, on one thread."""
-    from lagco.agents.bench import bench_throughput
+    """Training steps per second, beside SB3's PPO on CartPole, and microseconds of each part."""
+    from lagco.agents.registry import METHODS
+    from lagco.agents.throughput import bench_throughput
     from lagco.problems import problem_class
 
-    record = bench_throughput(problem_class(problem), size, method, features=features)
-    _print("training", [record], as_json)
+    sizes = {}
+    for entry in problems.split(","):
+        name, _, size = entry.partition(":")
+        cls = problem_class(name)
+        sizes[cls] = _whole_numbers("--problems", size)[0] if size else cls.default_size
+    every = [name for name, method in METHODS.items() if not method.taught]
+    chosen = every if methods is None else methods.split(",")
+    records = bench_throughput(sizes, chosen, features=features, steps=steps)
+    _print("training", records, as_json)
 
 
 def _print(title: str, records: list[dict[str, Any]], as_json: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lagco.cli.options import Data, Features, Problem, Seed
+from lagco.cli.options import Data, Dpi, Features, Problem, Seed, Side
 from lagco.cli.output import AsJson, print_facts, print_json
 
 
@@ -17,10 +17,16 @@ def embed(
     encoder: Annotated[
         Path | None, typer.Option(help="Folder of an encoder; pre-trained on the data without.")
     ] = None,
+    agent: Annotated[
+        str | None,
+        typer.Option(help="Instead: folder of an agent, or default (the one lagco brings)."),
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Picture to write (png, svg, pdf).")] = None,
     features: Features = "full",
     instances: Annotated[int, typer.Option(help="Instances to measure.")] = 20,
     seed: Seed = 0,
+    side: Side = 4.0,
+    dpi: Dpi = 128,
     as_json: AsJson = False,
 ) -> None:
     """Measure how crowded the action space of a problem is (cmp@k), and draw it."""
@@ -30,9 +36,12 @@ def embed(
         problem,
         data,
         encoder,
+        agent=agent,
         plot=plot,
         features=features,
         instances=instances,
         seed=seed,
+        side=side,
+        dpi=dpi,
     )
     print_json(found) if as_json else print_facts(found)

@@ -12,6 +12,8 @@ from lagco.errors import UsageError
 Problem = Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")]
 Data = Annotated[Path, typer.Option(help="Folder of a data set, or an instance file.")]
 Features = Annotated[str, typer.Option(help="Feature set: full or paper.")]
+Side = Annotated[float, typer.Option(help="Side of a picture, in inches.")]
+Dpi = Annotated[float, typer.Option(help="Dots per inch of a picture.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything random.")]
 
 

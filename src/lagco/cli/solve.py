@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lagco.cli.options import Dpi, Side
 from lagco.cli.output import AsJson, print_facts, print_json
 from lagco.errors import UsageError
 
@@ -67,6 +68,8 @@ def solve(
     plot: Annotated[
         Path | None, typer.Option(help="File for a picture of it, and of the best value over time.")
     ] = None,
+    side: Side = 4.0,
+    dpi: Dpi = 128,
     trace: Annotated[
         Path | None, typer.Option(help="File (CSV) for the best value over time.")
     ] = None,
@@ -98,7 +101,7 @@ def solve(
     if plot is not None:
         from lagco.core.picture import check_picture
 
-        check_picture(plot)
+        check_picture(plot, side, dpi)
     if out is not None and out.is_dir():
         raise UsageError(f"--out {out}: is a folder; name a file for the solution")
     answer = lagco.solve(
@@ -111,7 +114,7 @@ def solve(
     if trace is not None:
         answer.write_curve(trace)
     if plot is not None:
-        answer.draw(plot)
+        answer.draw(plot, side=side, dpi=dpi)
     _print(answer.as_dict(), as_json)
     if answer.interrupted:
         raise typer.Exit(INTERRUPTED)

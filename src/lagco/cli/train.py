@@ -54,6 +54,9 @@ def train(
     logger: Annotated[
         str | None, typer.Option(help="tensorboard, csv, wandb; several with commas.")
     ] = None,
+    cache: Annotated[
+        bool, typer.Option(help="Use, and keep, encoders in the user's cache folder.")
+    ] = True,
     preset: Annotated[str | None, typer.Option(help="default or paper.")] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file with settings.")] = None,
     setting: Annotated[
@@ -106,6 +109,7 @@ def train(
             init=init,
             validation=validation,
             logger=logger,
+            cache=cache,
             report=report,
         )
     described = {"kind": "agent", **agent.description}

@@ -1,57 +1,115 @@
-"""Pictures of states: matplotlib without a screen."""
+"""Pictures and animations of states as arrays and files: matplotlib without a screen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import io
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lagco.core.graph import GraphView
 from lagco.errors import UsageError
+from lagco.store import write_atomically
 
-PIXELS = 512
-_DPI = 128
+#: side of a picture in inches, and dots per inch: 512 pixels
+SIDE, DPI = 4.0, 128
+
+#: suffixes of files that hold an animation
+ANIMATED = (".gif", ".webp")
+
+_COLOURS = 96  # of an animation; pictures of few colours need few
+_HOLD = 8  # frames that the last state of an animation is shown for
+_INSIDE = 0.98  # share of a figure that titles and legends may take
 
 
-def rgb_array(draw: Callable[[Any], None]) -> npt.NDArray[np.uint8]:
-    """What `draw` puts on square axes, as an array (512, 512, 3)."""
-    canvas = _canvas(draw)
+def rgb_array(
+    draw: Callable[[Any], None], side: float = SIDE, dpi: float = DPI
+) -> npt.NDArray[np.uint8]:
+    """Pixels of what `draw` puts on square axes: (side * dpi, side * dpi, 3)."""
+    canvas = _canvas(draw, None, side, dpi)
     canvas.draw()
     return np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
 
 
 def save_picture(
-    draw: Callable[[Any], None], path: str | Path, beside: Callable[[Any], None] | None = None
+    draw: Callable[[Any], None],
+    path: str | Path,
+    beside: Callable[[Any], None] | None = None,
+    side: float = SIDE,
+    dpi: float = DPI,
 ) -> None:
     """Write what `draw` puts on square axes to a file; the suffix sets the format.
 
-    What `beside` puts on axes of its own stands to the right of it.
+    Args:
+        draw: puts something on matplotlib axes.
+        path: of the file (png, svg, pdf, …).
+        beside: puts something on axes of its own, to the right.
+        side: of the square, in inches.
+        dpi: dots per inch.
     """
     path = Path(path)
-    check_picture(path)
+    check_picture(path, side, dpi)
+    stream = io.BytesIO()
+    figure = _canvas(draw, beside, side, dpi).figure
+    figure.savefig(stream, dpi=dpi, format=path.suffix[1:].lower())
     path.parent.mkdir(parents=True, exist_ok=True)
-    _canvas(draw, beside).figure.savefig(path, dpi=_DPI)
+    write_atomically(path, stream.getvalue())
 
 
-def check_picture(path: str | Path) -> None:
-    """Refuse a file whose suffix is not that of a picture."""
+def save_animation(
+    frames: Iterable[npt.NDArray[np.uint8]], path: str | Path, fps: float = 4.0
+) -> None:
+    """Write frames (height, width, 3) as an animation that begins again after its last frame."""
+    from PIL import Image
+
+    path = Path(path)
+    images = [Image.fromarray(frame) for frame in frames]
+    # the same colours serve all frames, so that what does not move does not flicker
+    some = np.concatenate([np.asarray(images[i]) for i in (0, len(images) // 2, -1)])
+    palette = Image.fromarray(some).quantize(_COLOURS, Image.Quantize.MAXCOVERAGE)
+    few = [i.quantize(palette=palette, dither=Image.Dither.NONE) for i in images]
+    frame = round(1000 / fps)
+    stream = io.BytesIO()
+    few[0].save(
+        stream,
+        format=path.suffix[1:].lower(),
+        save_all=True,
+        append_images=few[1:],
+        duration=[frame] * (len(few) - 1) + [_HOLD * frame],
+        loop=0,
+        optimize=True,
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, stream.getvalue())
+
+
+def check_picture(path: str | Path, side: float = SIDE, dpi: float = DPI) -> None:
+    """Refuse a file whose suffix is not that of a picture, and sizes that no picture has."""
     from matplotlib.backend_bases import FigureCanvasBase
 
     suffix = Path(path).suffix.lstrip(".").lower()
     known = FigureCanvasBase.get_supported_filetypes()
     if suffix not in known:
         raise UsageError(f"{path}: give a picture a suffix among {', '.join(sorted(known))}")
+    if not 1.0 <= side <= 40.0:
+        raise UsageError(f"side={side:g}: give a picture 1 to 40 inches")
+    if not 20 <= dpi <= 1200:
+        raise UsageError(f"dpi={dpi:g}: give 20 to 1200 dots per inch")
 
 
-def _canvas(draw: Callable[[Any], None], beside: Callable[[Any], None] | None = None) -> Any:
+def _canvas(
+    draw: Callable[[Any], None],
+    beside: Callable[[Any], None] | None,
+    side: float,
+    dpi: float,
+) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     columns = 1 if beside is None else 2
-    figure = Figure(figsize=(columns * PIXELS / _DPI, PIXELS / _DPI), dpi=_DPI)
+    figure = Figure(figsize=(columns * side, side), dpi=dpi)
     canvas = FigureCanvasAgg(figure)
     if beside is not None:
         beside(figure.add_axes((0.6, 0.15, 0.37, 0.75)))
@@ -59,33 +117,20 @@ def _canvas(draw: Callable[[Any], None], beside: Callable[[Any], None] | None = 
     axes.set_axis_off()
     axes.set_aspect("equal")
     draw(axes)
+    _fit(axes, side * dpi)
     return canvas
 
 
-def layout(view: GraphView) -> npt.NDArray[np.float64]:
-    """Positions of the nodes (n, 2) for drawing: by springs, on a circle for large graphs."""
-    n = view.num_nodes
-    if n > 500:
-        angle = np.linspace(0.0, 2.0 * np.pi, n, endpoint=False)
-        return np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    import networkx as nx  # slow to import
-
-    graph: nx.Graph[Any] = nx.Graph()
-    graph.add_nodes_from(range(n))
-    graph.add_edges_from(view.edges.T.tolist())
-    placed = nx.spring_layout(graph, seed=0, iterations=60)
-    return np.array([placed[v] for v in range(n)])
-
-
-def draw_edges(
-    axes: Any,
-    points: npt.NDArray[np.float64],
-    edges: npt.NDArray[np.int64],
-    color: str,
-    width: Any,
-) -> None:
-    """Straight lines for `edges` (2, E) between `points` (n, 2)."""
-    from matplotlib.collections import LineCollection
-
-    lines = list(points[edges.T])
-    axes.add_collection(LineCollection(lines, colors=color, linewidths=width, zorder=1))
+def _fit(axes: Any, pixels: float) -> None:
+    """Make room for the title and what is below: smaller letters if it is wide, smaller axes."""
+    wide = axes.title.get_window_extent().width / (_INSIDE * pixels)
+    if wide > 1.0:
+        axes.title.set_fontsize(axes.title.get_fontsize() / wide)
+    axes.apply_aspect()
+    needed = axes.get_tightbbox()
+    height = axes.figure.bbox.height
+    above = max(0.0, needed.y1 / height - _INSIDE)
+    below = max(0.0, 1.0 - _INSIDE - needed.y0 / height)
+    if above or below:
+        left, low, width, tall = axes.get_position(original=True).bounds
+        axes.set_position((left, low + below, width, tall - above - below))

@@ -235,6 +235,11 @@ class Problem(Hooks):
 
         Where nothing is valid from the start, None ends the episode.
         """
+        reward, terminated, truncated, info = self.advance(action)
+        return self._observe(), reward, terminated, truncated, info
+
+    def advance(self, action: Any) -> tuple[float, bool, bool, dict[str, Any]]:
+        """:meth:`step` without the observation: reward, terminated, truncated, info."""
         if self._ended:
             raise ResetNeeded(f"{type(self).__name__}: the episode is over, call reset()")
         self._steps += 1
@@ -262,7 +267,7 @@ class Problem(Hooks):
             rest += sum(terms.values())
         reward += rest
         info["shaped_reward"] = shaped + rest
-        return self._observe(), float(reward), terminated, truncated, info
+        return float(reward), terminated, truncated, info
 
     def _end(self) -> tuple[bool, bool, str]:
         if self.is_complete():
@@ -352,7 +357,8 @@ class Problem(Hooks):
     def _objective(self) -> float:
         """The objective, if it is a number."""
         value = self.objective()
-        if not isinstance(value, SupportsFloat) or not math.isfinite(value):
+        # the question about a protocol is slow, and seldom asked
+        if not isinstance(value, float | SupportsFloat) or not math.isfinite(value):
             raise SpecError(
                 f"{type(self).__name__}.objective() returned {value!r} on instance "
                 f"{self.instance.name!r}; return a finite number"

@@ -99,7 +99,7 @@ class PretrainConfig:
         max_steps: most gradient steps.
         learning_rate: of Adam at the start; halved whenever the held-out loss stops falling.
         evaluate_every: gradient steps between looks at the held-out states.
-        patience: looks without improvement after which training stops.
+        patience: looks within which the held-out loss has to fall by 1 %, else training stops.
         held_out: share of the environments (of the states, where there is one) held out.
     """
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from lagco.embedding.network import GraphBatch, GraphEncoder
     from lagco.embedding.reconstruction import GraphDecoder
 
+#: a held-out loss that falls by a smaller share is flat
+_FLAT = 0.01
 #: Called with view, gradient step, most steps, held-out loss.
 Progress = Callable[[str, int, int, float], None]
 
@@ -83,8 +85,9 @@ def train_view(
 class TrainingRun:
     """Trains a network and its decoder (or, with `frozen`, the decoder alone).
 
-    Adam; whenever the held-out loss has not fallen for two looks, the learning rate is halved;
-    after `patience` looks without a new best, or `max_steps`, the best weights are taken back.
+    Adam; whenever the held-out loss has not fallen for two looks, the learning rate is halved.
+    Once it has fallen by less than 1 % within `patience` looks, or after `max_steps`, the best
+    weights are taken back.
     """
 
     def __init__(
@@ -123,7 +126,8 @@ class TrainingRun:
             collate(held_out[k : k + 2 * training.batch_size]).to(self.device)
             for k in range(0, len(held_out), 2 * training.batch_size)
         ]
-        best, best_weights, since_best, since_cut = np.inf, None, 0, 0
+        best, best_weights, since_cut = np.inf, None, 0
+        mark, since_mark = np.inf, 0  # the last loss that was clearly lower
         sums: dict[str, float] = {}
         for step in range(1, training.max_steps + 1):
             self.network.train(not self.frozen)
@@ -150,17 +154,18 @@ class TrainingRun:
             value = self._weighted(now)
             if progress is not None:
                 progress(self.name, step, training.max_steps, value)
-            if value < best - 1e-3 * abs(best) if np.isfinite(best) else True:
-                best, since_best, since_cut = value, 0, 0
-                best_weights = [copy.deepcopy(module.state_dict()) for module in modules]
-                continue
-            since_best += 1
+            since_mark += 1
+            if _falls(value, mark, _FLAT):
+                mark, since_mark = value, 0
             since_cut += 1
+            if _falls(value, best, 1e-3):
+                best, since_cut = value, 0
+                best_weights = [copy.deepcopy(module.state_dict()) for module in modules]
             if since_cut >= 2:
                 since_cut = 0
                 for group in optimiser.param_groups:
                     group["lr"] *= 0.5
-            if since_best >= training.patience and self.early_stopping:
+            if since_mark >= training.patience and self.early_stopping:
                 break
         if best_weights is not None:
             for module, weights in zip(modules, best_weights, strict=True):
@@ -220,6 +225,11 @@ class TrainingRun:
                     "loss": round(loss, 6),
                 }
             )
+
+
+def _falls(value: float, before: float, share: float) -> bool:
+    """Whether a loss is lower than before by that share of it at least."""
+    return not np.isfinite(before) or value < before - share * abs(before)
 
 
 def calibrate(network: GraphEncoder, states: Sequence[ViewState], batch_size: int) -> None:

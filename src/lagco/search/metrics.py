@@ -29,7 +29,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from lagco.errors import UsageError
 
+#: name of a distance between a point and an action
 Metric = Literal["l2", "inner", "cosine"]
+#: the names of all metrics
 METRICS: tuple[str, ...] = get_args(Metric)
 CODES = {metric: code for code, metric in enumerate(METRICS)}  # as compiled loops know them
 Floats = NDArray[np.float64]

@@ -26,7 +26,8 @@ from lagco.search.validity import (
     differing,
 )
 
-LISTED = 16_384  # up to here, computing all scores at once beats walking in order
+#: number of actions up to which computing all scores at once beats walking in order
+LISTED = 16_384
 CAP = 2_000_000  # most actions that are ever listed
 _ALL = np.zeros(0, np.bool_)  # nothing is known to be invalid
 

@@ -31,6 +31,7 @@ class RowPredicate(Protocol):
         ...
 
 
+#: which actions are valid: flags, a predicate over positions or over rows; None where all are
 Validity: TypeAlias = Bools | Predicate | RowPredicate | None
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from lagco.arrays import Array
-from lagco.core.picture import save_picture
+from lagco.core.picture import DPI, SIDE, save_picture
 from lagco.core.problem import Problem
 from lagco.instances import Instance, SolverReference
+from lagco.instances.formats.solutions import named_solution
 from lagco.problems import registered_class
 from lagco.rollout import Trace
 from lagco.solving.portfolio import Improvement
@@ -92,13 +93,13 @@ class Answer:
             "shares": {name: round(used, 3) for name, used in self.shares.items()},
             "interrupted": self.interrupted,
             "notes": [*self.instance.origin.get("notes", ()), *self.notes],
-            "solution": self.solution.tolist(),
+            "solution": named_solution(self.instance, self.solution),
         }
 
-    def draw(self, path: str | Path) -> None:
+    def draw(self, path: str | Path, *, side: float = SIDE, dpi: float = DPI) -> None:
         """Write a picture of the solution, beside it the best value over time.
 
-        The suffix sets the format.
+        The suffix sets the format (png, svg, pdf, …), `side` the inches of the solution's part.
         """
         cls = self.cls or registered_class(self.problem, "the answer")
         env = cls(self.instance, rewards=False)
@@ -106,7 +107,8 @@ class Answer:
             env.show(self.solution)
         else:
             self.trace.replay(env)
-        save_picture(env.draw_on, path, beside=self._draw_curve if len(self.curve) > 1 else None)
+        beside = self._draw_curve if len(self.curve) > 1 else None
+        save_picture(env.draw_on, path, beside, side, dpi)
 
     def write_curve(self, path: str | Path) -> None:
         """Write every improvement of the best value to a CSV file."""

@@ -86,7 +86,7 @@ class Beam:
         steps = self._best_steps(self._beginnings)
         taken = {member: list(each.episode.actions) for member, each in self._beginnings.items()}
         followed = {step.member for step in steps}
-        free = iter(member for member in range(len(self._envs)) if member not in followed)
+        free = [member for member in range(len(self._envs)) if member not in followed]
         after: dict[int, _Beginning] = {}
         ended: list[Episode] = []
         seen: set[bytes] = set()
@@ -95,7 +95,7 @@ class Beam:
                 member, episode = step.member, self._beginnings[step.member].episode
                 followed.remove(member)
             else:
-                member = next(free)
+                member = free.pop()
                 episode = self._episode(member, taken[step.member])
             episode.step(step.action)
             if episode.ended:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lagco.errors import InstanceError, MissingExtra, UsageError
-from lagco.solving.portfolio import Found, Task
+from lagco.solving.portfolio import FOLLOWING, LEADING, Found, Task
 
 #: part of the usual work that a first turn of local search makes
 FIRST_EFFORT = 1 / 1024
@@ -13,8 +13,8 @@ FIRST_EFFORT = 1 / 1024
 FRESH_EFFORT = 1 / 32
 #: seconds that a turn of local search may take in any case, and at most
 SHORTEST, LONGEST = 0.02, 2.0
-#: parts of the time that is left: what a turn of local search takes, and the most that it may
-USUAL_PART, LARGEST_PART = 0.06, 0.3
+#: parts of the time that is left: what a turn takes, the most that it may, and one from afresh
+USUAL_PART, LARGEST_PART, FRESH_PART = 0.35, 0.8, 0.5
 #: turns without progress after which a search that is not the best begins elsewhere
 _PATIENCE = 4
 
@@ -102,7 +102,8 @@ class LocalSearch:
         if not self._task.limit.timed:
             return FRESH_EFFORT if afresh else self._effort
         left, speed = self._task.limit.left(), 1.0 / max(self._rate, 1e-12)
-        longest = min(LONGEST, max(LARGEST_PART * left, SHORTEST)) * speed
+        largest = FRESH_PART if afresh else LARGEST_PART
+        longest = min(LONGEST, max(largest * left, SHORTEST)) * speed
         if afresh:
             return longest
         return min(max(self._effort, USUAL_PART * left * speed), longest)
@@ -145,14 +146,15 @@ class Bounding:
 
     #: of the time that is left when it begins
     PART = 0.2
-    #: part of the time that counts as used when it begins
-    AFTER = 0.04
+    #: part of the time that the leading member has before it
+    AFTER = 0.5
 
     def __init__(self, task: Task) -> None:
         self._task = task
         self.name = "bound"
-        # others come first
-        self.used = self.AFTER * task.limit.left() if task.limit.timed else 0.0
+        self.used = 0.0
+        if task.limit.timed:  # others come first
+            self.used = self.AFTER * FOLLOWING / LEADING * task.limit.left()
 
     def turn(self) -> bool:
         """Find the bound; there is no second turn."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,8 +15,9 @@ from lagco.solving.players import Player, load_player
 from lagco.solving.portfolio import Member, Task
 
 BY = ("portfolio", "agent", "solver", *POLICIES)
-#: an agent that nobody asked for joins a portfolio if so many seconds are left for searching
-_WORTH_LOADING = 1.0
+#: an agent that nobody asked for joins a portfolio if so many seconds are left for searching, where
+#: what it needs is in memory and where it is not
+_WORTH, _WORTH_LOADING = 1.0, 4.0
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ class Request:
         improves = task.cls.defines("improve")
         # without a search of the problem's own nobody else brings a solution
         alone = self.by != "portfolio" or not (improves or task.cls.defines("solve"))
-        if not alone and self.agent is None and task.limit.left() < _WORTH_LOADING:
+        worth = _WORTH if "lagco.agents.agent" in sys.modules else _WORTH_LOADING
+        if not alone and self.agent is None and task.limit.left() < worth:
             return []
         episodes = self.episodes(task, alone=alone)
         if self.improve and not improves:

@@ -1,6 +1,6 @@
 """Compiling ahead, so that the first answer after an installation is as good as later ones.
 
-Compiled code is kept beside the package, or in the user's cache folder where that is read-only.
+Compiled code is kept where :mod:`lagco.compiled_code` says.
 """
 
 from __future__ import annotations

@@ -13,7 +13,9 @@ from typing import Any, TypeAlias
 from lagco.errors import suggest
 from lagco.store.text import shown
 
+#: a JSON schema
 Schema: TypeAlias = Mapping[str, Any]
+#: keys and positions that lead to a value inside a document
 Place: TypeAlias = tuple[str | int, ...]
 
 _NO_LIMIT = float("inf")

@@ -231,7 +231,7 @@ def _described(instance: Instance) -> dict[str, Any]:
     """The JSON form of an instance."""
     arrays = instance.arrays
     vm_names, pm_names = machine_names(instance, "vm"), machine_names(instance, "pm")
-    tenants = arrays.get("tenant_names")
+    tenants = tenant_names(instance)
     hosts = arrays.get("allocation")
 
     def amounts(row: Array) -> dict[str, float]:
@@ -248,7 +248,7 @@ def _described(instance: Instance) -> dict[str, Any]:
     for v, name in enumerate(vm_names):
         owner = int(instance.array("tenants")[v])
         vm: dict[str, Any] = {"name": name, "demand": amounts(instance.array("vm_demands")[v])}
-        vm["tenant"] = f"tenant {owner + 1}" if tenants is None else str(tenants[owner])
+        vm["tenant"] = tenants[owner]
         vm["vulnerability"] = float(instance.array("vm_vulnerability")[v])
         if hosts is not None:
             vm["host"] = pm_names[int(hosts[v])]
@@ -281,6 +281,14 @@ def machine_names(instance: Instance, kind: str) -> list[str]:
         return [str(name) for name in names.tolist()]
     count = len(instance.array("vm_demands" if kind == "vm" else "pm_capacities"))
     return [f"{kind}{number + 1}" for number in range(count)]
+
+
+def tenant_names(instance: Instance) -> list[str]:
+    """Names of the tenants of an instance, by id."""
+    names = instance.arrays.get("tenant_names")
+    if names is not None:
+        return [str(name) for name in names.tolist()]
+    return [f"tenant {owner + 1}" for owner in range(int(instance.array("tenants").max()) + 1)]
 
 
 def write_json(instance: Instance) -> str:

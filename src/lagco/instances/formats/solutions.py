@@ -21,7 +21,7 @@ from lagco.instances.formats.placement import machine_names
 from lagco.instances.formats.source import Source
 from lagco.instances.formats.table import header, rows, written
 from lagco.instances.formats.topology import node_names
-from lagco.instances.formats.tsplib import read_tour, write_tour
+from lagco.instances.formats.tsplib import named_tour, read_tour, write_tour
 from lagco.instances.instance import Instance
 from lagco.store import shown
 
@@ -36,12 +36,14 @@ class SolutionForm:
     Attributes:
         read: the solution of a file, in the form of the problem's `solution()`.
         write: the text of a solution.
+        named: the rows of that text as plain values, with the names of the instance's file.
         shape: what a solution must look like, for messages.
         fits: whether an array looks like that.
     """
 
     read: Callable[[Source, Instance], Array]
     write: Callable[[Instance, Array], str]
+    named: Callable[[Instance, Array], list[Any]]
     shape: str
     fits: Callable[[Instance, Array], bool]
 
@@ -115,13 +117,32 @@ def read_cover(source: Source, instance: Instance) -> Array:
     return np.array(sorted(chosen), dtype=np.int64)
 
 
+def chosen_nodes(instance: Instance, solution: Array) -> list[int]:
+    """The chosen nodes, numbered from 1."""
+    return (np.unique(solution) + 1).tolist()
+
+
 def write_cover(instance: Instance, solution: Array) -> str:
     """A PACE ``.vc`` file."""
-    chosen = np.unique(solution)
-    return "\n".join([f"{_COVER} {instance.size} {len(chosen)}", *map(str, chosen + 1), ""])
+    chosen = chosen_nodes(instance, solution)
+    return "\n".join([f"{_COVER} {instance.size} {len(chosen)}", *map(str, chosen), ""])
 
 
 # -- tables
+
+#: rows of a table with names, below its header
+Rows = Callable[[Instance, Array], list[Any]]
+
+
+def _writer(head: tuple[str, ...], rows: Rows) -> Callable[[Instance, Array], str]:
+    return lambda instance, solution: written([head, *rows(instance, solution)])
+
+
+def _namer(head: tuple[str, ...], rows: Rows) -> Rows:
+    return lambda instance, solution: [
+        dict(zip(head, row, strict=True)) for row in rows(instance, solution)
+    ]
+
 
 _SIDES = ("node", "side")
 _WEIGHTS = ("source", "target", "weight")
@@ -132,17 +153,17 @@ _STEPS = ("step", "source", "target", "vulnerability")
 
 def read_sides(source: Source, instance: Instance) -> Array:
     """Side of every node: (n,)."""
-    sides: dict[int, int] = {}
+    found: dict[int, int] = {}
     for line, (node, side) in _table(source, _SIDES):
         place = source.integer(node, "a node", line, 1, instance.size) - 1
-        _once(source, sides, place, source.integer(side, "a side", line, 0, 1), line)
+        _once(source, found, place, source.integer(side, "a side", line, 0, 1), line)
     names = [str(number + 1) for number in range(instance.size)]
-    return _complete(source, sides, names).astype(np.int8)
+    return _complete(source, found, names).astype(np.int8)
 
 
-def write_sides(instance: Instance, solution: Array) -> str:
+def sides(instance: Instance, solution: Array) -> list[Any]:
     """A row per node, numbered from 1."""
-    return written([_SIDES, *enumerate(solution.tolist(), start=1)])
+    return list(enumerate(solution.tolist(), start=1))
 
 
 def read_weights(source: Source, instance: Instance) -> Array:
@@ -166,12 +187,12 @@ def read_weights(source: Source, instance: Instance) -> Array:
     return _complete(source, weights, [f"{names[u]}-{names[v]}" for u, v in links])
 
 
-def write_weights(instance: Instance, solution: Array) -> str:
+def weights(instance: Instance, solution: Array) -> list[Any]:
     """A row per link."""
     names = node_names(instance)
     links = instance.array("edges").T.tolist()
     found = zip(links, solution.tolist(), strict=True)
-    return written([_WEIGHTS, *((names[u], names[v], int(w)) for (u, v), w in found)])
+    return [(names[u], names[v], int(w)) for (u, v), w in found]
 
 
 def read_paths(source: Source, instance: Instance) -> Array:
@@ -203,11 +224,10 @@ def read_paths(source: Source, instance: Instance) -> Array:
     return padded
 
 
-def write_paths(instance: Instance, solution: Array) -> str:
+def paths(instance: Instance, solution: Array) -> list[Any]:
     """A row per demand: the nodes of its path."""
     names = node_names(instance)
-    walked = [[names[v] for v in row if v < len(names)] for row in solution.tolist()]
-    return written([_PATHS, *walked])
+    return [[names[v] for v in row if v < len(names)] for row in solution.tolist()]
 
 
 def read_allocation(source: Source, instance: Instance) -> Array:
@@ -221,11 +241,11 @@ def read_allocation(source: Source, instance: Instance) -> Array:
     return _complete(source, hosts, vms)
 
 
-def write_allocation(instance: Instance, solution: Array) -> str:
+def allocation(instance: Instance, solution: Array) -> list[Any]:
     """A row per virtual machine."""
     vms, pms = machine_names(instance, "vm"), machine_names(instance, "pm")
     found = zip(vms, solution.tolist(), strict=True)
-    return written([_ALLOCATION, *((vm, pms[pm]) for vm, pm in found)])
+    return [(vm, pms[pm]) for vm, pm in found]
 
 
 def read_steps(source: Source, instance: Instance) -> Array:
@@ -243,11 +263,11 @@ def read_steps(source: Source, instance: Instance) -> Array:
     return np.array(steps, dtype=np.int64).reshape(-1, 3)
 
 
-def write_steps(instance: Instance, solution: Array) -> str:
+def steps(instance: Instance, solution: Array) -> list[Any]:
     """A row per step, in order."""
     names, words = host_names(instance), catalogue().vulnerabilities
     found = enumerate(solution.reshape(-1, 3).tolist(), start=1)
-    return written([_STEPS, *((k, names[s], names[t], words[v].id) for k, (s, t, v) in found)])
+    return [(k, names[s], names[t], words[v].id) for k, (s, t, v) in found]
 
 
 def _within(array: Array, low: int, high: int) -> bool:
@@ -271,27 +291,35 @@ FORMS = {
     "tsp": SolutionForm(
         read_tour,
         write_tour,
+        named_tour,
         "all cities in order",
         lambda i, s: np.array_equal(np.sort(s, axis=None), np.arange(i.size)),
     ),
     "min-vertex": SolutionForm(
-        read_cover, write_cover, "nodes", lambda i, s: s.ndim == 1 and _within(s, 0, i.size - 1)
+        read_cover,
+        write_cover,
+        chosen_nodes,
+        "nodes",
+        lambda i, s: s.ndim == 1 and _within(s, 0, i.size - 1),
     ),
     "max-cut": SolutionForm(
         read_sides,
-        write_sides,
+        _writer(_SIDES, sides),
+        _namer(_SIDES, sides),
         "0 or 1 per node",
         lambda i, s: s.shape == (i.size,) and _within(s, 0, 1),
     ),
     "ospf": SolutionForm(
         read_weights,
-        write_weights,
+        _writer(_WEIGHTS, weights),
+        _namer(_WEIGHTS, weights),
         "a weight per link",
         lambda i, s: s.shape == (i.array("edges").shape[1],) and _within(s, 1, MAX_WEIGHT),
     ),
     "traffic": SolutionForm(
         read_paths,
-        write_paths,
+        _writer(_PATHS, paths),
+        paths,
         "a path per demand, as nodes padded with n",
         lambda i, s: (
             s.ndim == 2
@@ -301,12 +329,17 @@ FORMS = {
     ),
     "placement": SolutionForm(
         read_allocation,
-        write_allocation,
+        _writer(_ALLOCATION, allocation),
+        _namer(_ALLOCATION, allocation),
         "a host per virtual machine",
         lambda i, s: s.shape == (i.size,) and _within(s, 0, len(i.array("pm_capacities")) - 1),
     ),
     "cyber-path": SolutionForm(
-        read_steps, write_steps, "source, target and vulnerability per step", _fits_steps
+        read_steps,
+        _writer(_STEPS, steps),
+        _namer(_STEPS, steps),
+        "source, target and vulnerability per step",
+        _fits_steps,
     ),
 }
 
@@ -331,6 +364,15 @@ def solution_text(instance: Instance, solution: Any) -> str:
             f"shape {array.shape}"
         )
     return form.write(instance, array.astype(np.int64))
+
+
+def named_solution(instance: Instance, solution: Any) -> list[Any]:
+    """A solution as plain values, named and numbered as in its file; as it is where it has none."""
+    array = np.asarray(solution)
+    if instance.problem not in FORMS:
+        plain: list[Any] = array.tolist()
+        return plain
+    return FORMS[instance.problem].named(instance, array.astype(np.int64))
 
 
 def _matches_cover(source: Source) -> bool:

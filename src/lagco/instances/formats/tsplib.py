@@ -10,6 +10,7 @@ import re
 from array import array
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -358,12 +359,20 @@ def read_tour(source: Source, instance: Instance) -> Array:
     return np.array(tour, dtype=np.int64)
 
 
-def write_tour(instance: Instance, tour: Array) -> str:
-    """A tour file."""
+def named_tour(instance: Instance, tour: Array) -> list[Any]:
+    """The ids of the cities in the order of a tour, as the instance's file has them."""
     names = instance.arrays.get("names")
     ids = np.arange(1, instance.size + 1) if names is None else names
+    found: list[Any] = ids[tour].tolist()
+    return found
+
+
+def write_tour(instance: Instance, tour: Array) -> str:
+    """A tour file."""
     head = [f"NAME : {clean(instance.name)}.tour", "TYPE : TOUR", f"DIMENSION : {instance.size}"]
-    return "\n".join([*head, "TOUR_SECTION", *map(str, ids[tour].tolist()), "-1", "EOF", ""])
+    return "\n".join(
+        [*head, "TOUR_SECTION", *map(str, named_tour(instance, tour)), "-1", "EOF", ""]
+    )
 
 
 FORMAT = Format(

@@ -526,7 +526,7 @@ class CyberPath(Problem):
         """Visible hosts by what was achieved on them, and the attacks so far."""
         from lagco.problems.cyber_path.viewer import draw_attacks
 
-        draw_attacks(axes, self._graph.view, self.host_of, self._network.size)
+        draw_attacks(axes, self.instance, self._graph.view, self.host_of)
 
 
 def _parts(action: Any) -> list[int]:

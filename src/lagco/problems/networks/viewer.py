@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.drawing import BLUE, DARK, draw_colour_bar, label, layout
 from lagco.core.graph import GraphView
-from lagco.core.picture import layout
 from lagco.instances import Instance
+from lagco.instances.formats.topology import node_names
 from lagco.problems.networks.network import Network
 
-_NODE = "#1f3a5f"
-_LABELLED = 30  # nodes up to which the node ids fit in
-_LONGEST_NAME = 16
+#: nodes up to which their names fit in
+LABELLED = 30
 
 
 def draw_network(
@@ -22,69 +22,74 @@ def draw_network(
     instance: Instance,
     network: Network,
     utilisation: Array,
-    labels: Array | None = None,
+    weights: Array | None = None,
     path: Array | None = None,
-) -> Array:
-    """Links wider and redder the fuller they are; return the positions of the nodes.
+) -> None:
+    """Links wider and warmer the fuller they are, on a scale from empty to full (or the fullest).
+
+    Nodes have the names of the instance's file, or its numbers.
 
     Args:
         axes: to draw on.
-        instance: where the network comes from; its ``coordinates`` and ``names`` are used if it has
-            them.
+        instance: where the network comes from; its ``coordinates`` are used if it has them.
         network: the network.
         utilisation: (E,)
-        labels: what to write on each link, if anything.
+        weights: what to write on each link, if anything: (E,)
         path: nodes of a path to draw beside its links.
     """
     from matplotlib import colormaps
+    from matplotlib.cm import ScalarMappable
     from matplotlib.collections import LineCollection
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
 
     points = _positions(instance, network)
-    relative = np.sqrt(utilisation / max(float(utilisation.max()), 1e-12))
-    order = np.argsort(relative)
-    colours = colormaps["YlOrRd"](0.2 + 0.75 * relative)
+    top = max(1.0, float(utilisation.max(initial=0.0)))
+    warm = LinearSegmentedColormap.from_list("load", colormaps["YlOrRd"](np.linspace(0.15, 1, 64)))
+    shades = ScalarMappable(Normalize(0.0, top), warm)
+    order = np.argsort(utilisation)
     lines = LineCollection(
         list(points[network.edges.T[order]]),
-        colors=colours[order],
-        linewidths=0.6 + 3.2 * relative[order],
+        colors=shades.to_rgba(utilisation[order]),
+        linewidths=1.0 + 3.0 * np.minimum(utilisation[order] / top, 1.0),
         zorder=1,
     )
     axes.add_collection(lines)
     if path is not None and len(path) > 1:
-        axes.plot(*points[path].T, "-", color="#3b6ea5", linewidth=1.4, zorder=2)
-    small = network.num_nodes <= _LABELLED
-    axes.scatter(*points.T, s=90 if small else 14, color=_NODE, zorder=3)
-    if small:
-        for v, (x, y) in enumerate(points):
-            axes.text(x, y, str(v), color="white", fontsize=5, ha="center", va="center", zorder=4)
-        for name, (x, y) in zip(instance.arrays.get("names", ()), points, strict=False):
-            label = str(name)[:_LONGEST_NAME].replace("$", r"\$")  # not a formula
-            axes.annotate(
-                label, (x, y), (0, 6), textcoords="offset points", fontsize=5, ha="center", zorder=5
-            )
-    if labels is not None and network.num_links <= 4 * _LABELLED:
+        axes.plot(*points[path].T, "-", color=BLUE, linewidth=1.4, zorder=2)
+    if weights is not None and shows_weights(network):
         middle = points[network.edges].mean(axis=0)
-        for (x, y), label in zip(middle, labels.tolist(), strict=True):
-            axes.text(
-                x,
-                y,
-                str(label),
-                fontsize=5,
-                ha="center",
-                va="center",
-                zorder=2,
-                bbox={"boxstyle": "round,pad=0.12", "fc": "white", "ec": "none", "alpha": 0.85},
-            )
+        for (x, y), weight in zip(middle, weights.tolist(), strict=True):
+            _write(axes, x, y, str(weight), 5, zorder=2)
+    names = [label(name) for name in node_names(instance)]
+    labelled = network.num_nodes <= LABELLED
+    short = max(map(len, names)) <= 3
+    axes.scatter(*points.T, s=14 if not labelled else 110 if short else 30, color=DARK, zorder=3)
+    for name, (x, y) in zip(names, points, strict=True) if labelled else ():
+        if short:
+            axes.text(x, y, name, color="white", fontsize=5, ha="center", va="center", zorder=4)
+        else:
+            _write(axes, x, y - 0.028, name, 5.5, va="top", zorder=5)
     axes.autoscale_view()
-    axes.margins(0.06)
-    return points
+    axes.margins(0.08)
+    draw_colour_bar(axes, shades, "utilisation", "{:.0%}")
+
+
+def shows_weights(network: Network) -> bool:
+    """Whether the weights of the links fit into a picture."""
+    return network.num_links <= 4 * LABELLED
+
+
+def _write(axes: Any, x: float, y: float, text: str, size: float, **how: Any) -> None:
+    how.setdefault("va", "center")
+    box = {"boxstyle": "round,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8}
+    axes.text(x, y, text, fontsize=size, ha="center", bbox=box, **how)
 
 
 def _positions(instance: Instance, network: Network) -> Array:
     """Where the nodes lie on the map, else by springs; centred and scaled to a unit square."""
-    places = instance.arrays.get("coordinates")
-    if places is None or len(np.unique(places, axis=0)) < network.num_nodes:
-        return layout(GraphView(network.num_nodes, network.edges))
-    points = np.asarray(places, dtype=np.float64)
+    points = instance.arrays.get("coordinates")
+    if points is None or len(np.unique(points, axis=0)) < network.num_nodes:
+        points = layout(GraphView(network.num_nodes, network.edges))
+    points = np.asarray(points, dtype=np.float64)
     low, high = points.min(axis=0), points.max(axis=0)
     return (points - (low + high) / 2.0) / max(float((high - low).max()), 1e-12)

@@ -378,9 +378,10 @@ class OSPF(NetworkProblem):
 
     def draw_on(self, axes: Any) -> None:
         """The network, links by utilisation, with their weights."""
-        from lagco.problems.networks.viewer import draw_network
+        from lagco.problems.networks.viewer import draw_network, shows_weights
 
         loads = self._routes.loads.reshape(-1, 2).max(axis=1)
         utilisation = loads / self._network.capacities
-        draw_network(axes, self.instance, self._network, utilisation, labels=self._weights)
-        axes.set_title(f"link weights, largest utilisation {self._largest:.3f}", fontsize=8)
+        draw_network(axes, self.instance, self._network, utilisation, weights=self._weights)
+        shown = "weights on the links, " if shows_weights(self._network) else ""
+        axes.set_title(f"{shown}largest utilisation {self._largest:.1%}", fontsize=8)

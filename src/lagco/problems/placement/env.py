@@ -574,4 +574,6 @@ class Placement(Problem):
         """The PMs with what is used of their resources, and the VMs on them by tenant."""
         from lagco.problems.placement.viewer import draw_allocation
 
-        draw_allocation(axes, self._cloud, self._state.allocation, self.terms(), self._mean)
+        draw_allocation(
+            axes, self.instance, self._cloud, self._state.allocation, self.terms(), self._mean
+        )

@@ -8,17 +8,28 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.drawing import draw_legend, label, mark
+from lagco.instances import Instance
+from lagco.instances.formats.placement import machine_names, tenant_names
 from lagco.problems.placement.cloud import Cloud
 
 _SHOWN = 60  # PMs; the fullest where there are more
-_PER_ROW = 15
+_PER_ROW = 12
 _COLOURS = ("#3b6ea5", "#e07b39", "#2e8b57", "#8e5ea2", "#c0392b", "#c9a227", "#4f9da6", "#7d6b5d")
 
 
 def draw_allocation(
-    axes: Any, cloud: Cloud, allocation: Array, terms: Mapping[str, float], mean: float
+    axes: Any,
+    instance: Instance,
+    cloud: Cloud,
+    allocation: Array,
+    terms: Mapping[str, float],
+    mean: float,
 ) -> None:
-    """A bar per PM, as high as its fullest resource is used, with its VMs coloured by tenant."""
+    """A bar per PM, as high as its fullest resource is used, with its VMs coloured by tenant.
+
+    PMs have the names of the instance's file.
+    """
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Rectangle
 
@@ -31,7 +42,9 @@ def draw_allocation(
     if len(pms) > _SHOWN:
         pms = np.sort(np.argsort(-fractions.max(axis=1), kind="stable")[:_SHOWN])
     place = {int(p): i for i, p in enumerate(pms)}
-    columns = min(_PER_ROW, len(pms))
+    names = [label(name) for name in machine_names(instance, "pm")]
+    longest = max(len(names[p]) for p in place)
+    columns = min(_PER_ROW, len(pms), max(1, 90 // longest))  # so that names fit side by side
     rows = -(-len(pms) // columns)
 
     def corner(pm: int) -> tuple[float, float]:
@@ -54,10 +67,14 @@ def draw_allocation(
     axes.add_collection(PatchCollection(boxes, facecolor=colours, edgecolor="white", lw=0.4))
     for p in place:
         x, y = corner(p)
-        axes.text(x + 0.4, y - 0.05, str(p), fontsize=4, ha="center", va="top", color="#5b6b7b")
+        axes.text(x + 0.4, y - 0.05, names[p], fontsize=5, ha="center", va="top", color="#5b6b7b")
     axes.set_aspect("auto")
     axes.set_xlim(-0.3, columns + 0.1)
     axes.set_ylim(-0.25, 1.3 * rows - 0.15)
+    tenants = tenant_names(instance)
+    shown = [mark(label(name), _COLOURS[i]) for i, name in enumerate(tenants[: len(_COLOURS)])]
+    more = [mark("and others, colours again", "white")] if len(tenants) > len(shown) else []
+    draw_legend(axes, [*shown, *more])
     active = int(terms["packing"])
     axes.set_title(
         f"J {mean:.3f}: {active} of {cloud.num_pms} PMs active, used {terms['utilisation']:.2f},\n"

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.drawing import label
 from lagco.instances import Instance
+from lagco.instances.formats.topology import node_names
 from lagco.problems.networks.network import Network
 from lagco.problems.networks.viewer import draw_network
 
@@ -22,8 +24,9 @@ def draw_paths(
     demand = int(over[network.volumes[over].argmax()])
     path = paths[demand][paths[demand] < network.num_nodes]
     draw_network(axes, instance, network, use.max(axis=1), path=path)
+    names = [label(name) for name in node_names(instance)]
     axes.set_title(
-        f"largest utilisation {use.max():.3f}; in blue {path[0]} to {path[-1]}, "
-        f"{network.volumes[demand]:.1f} of {loads[fullest]:.1f} there",
+        f"largest utilisation {use.max():.1%}; in blue {names[path[0]]} to {names[path[-1]]},\n"
+        f"{network.volumes[demand]:.4g} of the {loads[fullest]:.4g} on the fullest link",
         fontsize=8,
     )

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 from lagco.agents.agent import Agent
 from lagco.agents.bundle import load
 from lagco.core.picture import rgb_array
@@ -21,6 +19,7 @@ from lagco.registration import ENTRIES
 from lagco.report.blocks import Block, Film, Frame, Grid, Text
 from lagco.report.reading import Study, listed
 from lagco.report.tables import significant
+from lagco.rollout import snapshots
 from lagco.study import Record
 
 #: pictures of an episode at most, the size up to which instances are readable, colours of a picture
@@ -116,16 +115,8 @@ def _instance(study: Study, record: Record) -> tuple[int, Instance]:
 
 def _frames(agent: Agent, cls: type[Problem], instance: Instance) -> list[Frame]:
     env = cls(instance, features=agent.features)
-    _, info = env.reset(seed=_SEED)
-    drawn = set(np.linspace(0, env.episode_length, _FRAMES).round().astype(int).tolist())
-    frames = [_frame(env, 0, info)]
-    step, ended = 0, False
-    while not ended:
-        *_, terminated, truncated, info = env.step(agent.act(env))
-        step, ended = step + 1, terminated or truncated
-        if ended or step in drawn:
-            frames.append(_frame(env, step, info))
-    return frames
+    episodes = snapshots(env, agent, _FRAMES, seed=_SEED)
+    return [_frame(env, len(episode.actions), episode.info) for episode in episodes]
 
 
 def _frame(env: Problem, step: int, info: dict[str, Any]) -> Frame:

@@ -51,8 +51,8 @@ def do(context: Context) -> Outcome:
     import torch
 
     from lagco.agents.agent import Agent
-    from lagco.agents.bench import cartpole_rate, time_training
     from lagco.agents.registry import method_of
+    from lagco.agents.throughput import cartpole_rate, time_training
     from lagco.embedding.pretrain import problem_environments
     from lagco.latent.space import LatentSpace
 

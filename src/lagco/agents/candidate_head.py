@@ -1,0 +1,282 @@
+"""Softmax over the candidates of a state, by inner product with a proto-action, compiled.
+
+The candidates of a rollout lie in a few arrays that are filled in place and kept from rollout to
+rollout: vectors of components, not of actions. Logits, their gradient and that of the temperature
+are computed from these in one pass over the chosen states.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numba import njit
+
+from lagco.agents.action_tables import ActionTables
+from lagco.agents.heads import (
+    Head,
+    Loss,
+    Rollout,
+    Weighting,
+    clipped,
+    empty_loss,
+    host,
+    normalised,
+    position,
+    value_loss,
+)
+from lagco.arrays import Array
+from lagco.embedding.features import enlarged
+
+#: columns of the description of a component: first number, rows, columns, where it is added
+_AT, _ROWS, _WIDTH, _START = range(4)
+
+
+class CandidateStore:
+    """Candidates of many states, by slot.
+
+    Attributes:
+        numbers: component vectors of all states, one behind the other.
+        members: rows of the components that actions consist of, likewise.
+        components: int64 (slots, components, 4), see the columns above; 0 rows for none.
+        first: int64 (slots,), where the members of a state begin; -1 where candidate i is row i
+            of the only component.
+        counts: int64 (slots,), candidates.
+    """
+
+    def __init__(self) -> None:
+        self.numbers = np.zeros(0, dtype=np.float32)
+        self.members = np.zeros(0, dtype=np.int32)
+        self.components = np.zeros((0, 0, 4), dtype=np.int64)
+        self.first = np.zeros(0, dtype=np.int64)
+        self.counts = np.zeros(0, dtype=np.int64)
+        self._used = self._listed = 0
+
+    def clear(self, slots: int) -> None:
+        """Forget everything and make room for so many states."""
+        if len(self.first) != slots:
+            self.components = np.zeros((slots, 1, 4), dtype=np.int64)
+            self.first, self.counts = np.zeros((2, slots), dtype=np.int64)
+        self._used = self._listed = 0
+
+    def put(self, slot: int, candidates: ActionTables) -> None:
+        """Copy the candidates of a state."""
+        tables, index = candidates.tables, candidates.index
+        if len(tables) > self.components.shape[1]:
+            self.components = enlarged(self.components, 1, len(tables))
+        described = self.components[slot]
+        described[:, _ROWS] = 0
+        for c, table in enumerate(tables):
+            at, stop = self._used, self._used + table.size
+            if stop > len(self.numbers):
+                self.numbers = enlarged(self.numbers, 0, 2 * stop)
+            self.numbers[at:stop] = table.reshape(-1)
+            described[c] = at, *table.shape, candidates.starts[c]
+            self._used = stop
+        self.counts[slot] = candidates.count
+        self.first[slot] = -1
+        if index is not None:
+            at, stop = self._listed, self._listed + index.size
+            if stop > len(self.members):
+                self.members = enlarged(self.members, 0, 2 * stop)
+            self.members[at:stop] = index.reshape(-1)
+            self.first[slot] = at
+            self._listed = stop
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """The arrays as kernels take them."""
+        return self.numbers, self.members, self.components, self.first, self.counts
+
+
+class CandidateHead(Head):
+    """Outputs are proto-actions; the policy is a softmax over the candidates that are offered.
+
+    Args:
+        log_temperature: parameter (1,).
+        offer: gives the candidates of the present states for proto-actions (N, d).
+    """
+
+    def __init__(
+        self,
+        log_temperature: torch.nn.Parameter,
+        offer: Callable[[Array], Sequence[ActionTables]],
+    ) -> None:
+        self.extra = log_temperature
+        self._offer = offer
+        self.store = CandidateStore()
+
+    def begin(self, steps: int, envs: int) -> None:
+        """See :class:`Head`."""
+        self.store.clear(steps * envs)
+
+    def draw(self, outputs: Array, step: int) -> tuple[Array, Array]:
+        """See :class:`Head`."""
+        envs = len(outputs)
+        slots = np.arange(step * envs, (step + 1) * envs)
+        for slot, candidates in zip(slots.tolist(), self._offer(outputs), strict=True):
+            self.store.put(slot, candidates)
+        actions, log_probs = np.empty(envs, np.int64), np.empty(envs, np.float32)
+        _draw(  # type: ignore[call-arg]
+            outputs, self._cold(), *self.store.arrays, slots, torch.rand(envs).numpy(),
+            actions, log_probs,
+        )  # fmt: skip
+        return actions, log_probs
+
+    def _cold(self) -> Any:
+        """1 / temperature."""
+        return np.float32(math.exp(-host(self.extra)[0]))
+
+    def loss(
+        self, outputs: Array, values: Array, rollout: Rollout, chosen: Array, weighting: Weighting
+    ) -> Loss:
+        """See :class:`Head`."""
+        found = empty_loss(outputs, values, 1)
+        _loss(  # type: ignore[call-arg]
+            outputs, self._cold(), *self.store.arrays, values, rollout.actions, rollout.log_probs,
+            rollout.advantages, rollout.returns, chosen, *weighting, *found,
+        )  # fmt: skip
+        return found
+
+
+@njit(cache=True, fastmath={"contract", "reassoc"})
+def _logits(  # type: ignore[no-untyped-def]
+    proto, cold, numbers, members, described, begin, count, parts, out
+):
+    """Logits (count,) of one state; `parts` are the products of component rows, if indexed."""
+    done = 0
+    for c in range(described.shape[0]):
+        at, rows, width, start = described[c]
+        into = out if begin < 0 else parts[done:]
+        asked = proto[start : start + width]
+        for r in range(rows):
+            row = numbers[at + r * width : at + (r + 1) * width]
+            total = np.float32(0.0)
+            for i in range(width):  # over slices, which makes vectors of it
+                total += row[i] * asked[i]
+            into[r] = total * cold
+        done += rows
+        if begin < 0:
+            return
+    present = 0
+    for c in range(described.shape[0]):
+        if described[c, _ROWS] > 0:
+            present = c + 1
+    for j in range(count):
+        total = np.float32(0.0)
+        offset = 0
+        for c in range(present):
+            total += parts[offset + members[begin + j * present + c]]
+            offset += described[c, _ROWS]
+        out[j] = total
+
+
+@njit(cache=True)
+def _softmax(logits, powers):  # type: ignore[no-untyped-def]
+    """Powers of e of the logits less the largest; that one, and the sum of the powers."""
+    largest = logits[0]
+    for j in range(1, logits.shape[0]):
+        largest = max(largest, logits[j])
+    total = 0.0
+    for j in range(logits.shape[0]):
+        powers[j] = math.exp(logits[j] - largest)
+        total += powers[j]
+    return largest, total
+
+
+@njit(cache=True)
+def _room(components, counts, chosen):  # type: ignore[no-untyped-def]
+    """Most candidates, and most rows of components, of a chosen state."""
+    most = rows = 0
+    for b in range(chosen.shape[0]):
+        most = max(most, counts[chosen[b]])
+        rows = max(rows, components[chosen[b], :, _ROWS].sum())
+    return most, rows
+
+
+@njit(cache=True)
+def _draw(  # type: ignore[no-untyped-def]
+    protos, cold, numbers, members, components, first, counts, chosen, drawn, actions, log_probs
+):
+    most, rows = _room(components, counts, chosen)
+    logits, powers = np.empty(most, np.float32), np.empty(most, np.float32)
+    parts = np.empty(rows, np.float32)
+    for b in range(chosen.shape[0]):
+        slot = chosen[b]
+        count = counts[slot]
+        _logits(
+            protos[b], cold, numbers, members, components[slot], first[slot], count, parts, logits
+        )
+        largest, total = _softmax(logits[:count], powers)
+        actions[b] = position(powers[:count], drawn[b] * total)
+        log_probs[b] = logits[actions[b]] - largest - math.log(total)
+
+
+@njit(cache=True, fastmath={"contract", "reassoc"})
+def _loss(  # type: ignore[no-untyped-def]
+    protos, cold, numbers, members, components, first, counts, values, actions, before,
+    advantages, returns, chosen, clip, entropy, weight,
+    d_protos, d_values, d_log_temperature, shares,
+):  # fmt: skip
+    most, rows = _room(components, counts, chosen)
+    logits, powers = np.empty(most, np.float32), np.empty(most, np.float32)
+    parts = np.empty(rows, np.float32)
+    batch = chosen.shape[0]
+    advantage = normalised(advantages, chosen)
+    d_protos[:] = 0.0
+    for b in range(batch):
+        slot = chosen[b]
+        count, begin, described = counts[slot], first[slot], components[slot]
+        _logits(protos[b], cold, numbers, members, described, begin, count, parts, logits)
+        largest, total = _softmax(logits[:count], powers)
+        log_total = largest + math.log(total)
+        mean = 0.0  # of the log-probability
+        for j in range(count):
+            powers[j] /= total
+            mean += powers[j] * (logits[j] - log_total)
+        shares[2] -= mean / batch
+        action = actions[slot]
+        change = clipped(
+            logits[action] - log_total, before[slot], advantage[b], clip, batch, shares
+        )
+        bonus = entropy / batch
+        for j in range(count):
+            log_p = logits[j] - log_total
+            powers[j] *= bonus * (log_p - mean) - change
+        powers[action] += change
+        for j in range(count):
+            d_log_temperature[0] -= powers[j] * logits[j]
+        _spread(powers, cold, numbers, members, described, begin, count, parts, d_protos[b])
+    value_loss(values, returns, chosen, weight, d_values, shares)
+
+
+@njit(cache=True, fastmath={"contract", "reassoc"})
+def _spread(  # type: ignore[no-untyped-def]
+    changes, cold, numbers, members, described, begin, count, parts, out
+):
+    """Gradient of a proto-action from that of the logits: the transpose of :func:`_logits`."""
+    if begin >= 0:
+        present = 0
+        for c in range(described.shape[0]):
+            if described[c, _ROWS] > 0:
+                present = c + 1
+        parts[:] = 0.0
+        for j in range(count):
+            offset = 0
+            for c in range(present):
+                parts[offset + members[begin + j * present + c]] += changes[j]
+                offset += described[c, _ROWS]
+    done = 0
+    for c in range(described.shape[0]):
+        at, rows, width, start = described[c]
+        of = changes if begin < 0 else parts[done:]
+        into = out[start : start + width]
+        for r in range(rows):
+            row = numbers[at + r * width : at + (r + 1) * width]
+            factor = of[r] * cold
+            for i in range(width):
+                into[i] += factor * row[i]
+        done += rows

@@ -1,0 +1,331 @@
+"""What a policy's outputs mean: how to draw actions, and the gradient of PPO's loss.
+
+A head draws the actions of a rollout from the outputs of the policy network and, in an update,
+differentiates the clipped loss of Stable-Baselines3's PPO with respect to these outputs.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numba import njit
+
+from lagco.arrays import Array
+
+_HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
+#: logits of actions that are masked
+MASKED = np.float32(-1e8)
+
+
+class Rollout(NamedTuple):
+    """Transitions of a rollout, one behind the other: observations (T, w), the rest (T,).
+
+    actions: as the head drew them, (T,) or (T, d).
+    """
+
+    observations: Any
+    actions: Array
+    log_probs: Array
+    advantages: Array
+    returns: Array
+
+
+class Weighting(NamedTuple):
+    """Weights of the parts of the loss: clipping range, entropy bonus, value error."""
+
+    clip: float
+    entropy: float
+    value: float
+
+
+class Head(ABC):
+    """Meaning of a policy's outputs.
+
+    Attributes:
+        extra: parameter beside those of the networks, such as a deviation; None where there is
+            none.
+    """
+
+    extra: torch.nn.Parameter | None = None
+
+    def begin(self, steps: int, envs: int) -> None:  # noqa: B027
+        """A rollout of so many steps of so many environments begins."""
+
+    @abstractmethod
+    def draw(self, outputs: Array, step: int) -> tuple[Array, Array]:
+        """Actions for the outputs (N, d) of a step of the rollout, and their log-probabilities."""
+
+    def executed(self, actions: Array) -> Array:
+        """Actions as the environment takes them."""
+        return actions
+
+    @abstractmethod
+    def loss(
+        self,
+        outputs: Array,
+        values: Array,
+        rollout: Rollout,
+        chosen: Array,
+        weighting: Weighting,
+    ) -> Loss:
+        """The loss over the chosen transitions and its gradient.
+
+        Args:
+            outputs: (B, d) for these transitions, as the policy is now.
+            values: (B,) likewise.
+            rollout: all transitions.
+            chosen: numbers of the transitions (B,).
+            weighting: of the parts of the loss.
+        """
+
+
+class Loss(NamedTuple):
+    """Gradients with respect to outputs, values and :attr:`Head.extra`; parts of the loss.
+
+    parts: policy loss, value loss, mean entropy, approximate KL divergence, clipped share.
+    """
+
+    outputs: Array
+    values: Array
+    extra: Array
+    parts: Array
+
+
+class GaussianHead(Head):
+    """Outputs are the means of independent normal distributions; the deviations are shared.
+
+    Args:
+        log_std: parameter (d,).
+        low, high: actions are cut to these before they are executed.
+    """
+
+    def __init__(self, log_std: torch.nn.Parameter, low: Array, high: Array) -> None:
+        self.extra = log_std
+        self._low, self._high = low, high
+
+    def draw(self, outputs: Array, step: int) -> tuple[Array, Array]:
+        """See :class:`Head`."""
+        log_std = host(self.extra)
+        noise = torch.randn(outputs.shape).numpy()
+        log_probs = -0.5 * np.square(noise).sum(axis=1) - (log_std + _HALF_LOG_TWO_PI).sum()
+        return outputs + np.exp(log_std) * noise, log_probs
+
+    def executed(self, actions: Array) -> Array:
+        """See :class:`Head`."""
+        return np.clip(actions, self._low, self._high)
+
+    def loss(
+        self, outputs: Array, values: Array, rollout: Rollout, chosen: Array, weighting: Weighting
+    ) -> Loss:
+        """See :class:`Head`."""
+        found = empty_loss(outputs, values, outputs.shape[1])
+        _gaussian_loss(
+            outputs, host(self.extra), values, rollout.actions, rollout.log_probs,
+            rollout.advantages, rollout.returns, chosen, *weighting, *found,
+        )  # fmt: skip
+        return found
+
+
+class CategoricalHead(Head):
+    """Outputs are logits of numbered actions; where masks are given, of the valid ones.
+
+    Args:
+        masks: gives the valid actions of the present states, bool (N, A); None where all count.
+    """
+
+    def __init__(self, masks: Callable[[], Array] | None = None) -> None:
+        self._ask = masks
+        self.masks = np.ones((0, 0), dtype=bool)
+
+    def begin(self, steps: int, envs: int) -> None:
+        """See :class:`Head`."""
+        if self._ask is not None:
+            shape = self._ask().shape
+            if self.masks.shape != (steps * shape[0], shape[1]):
+                self.masks = np.ones((steps * shape[0], shape[1]), dtype=bool)
+
+    def draw(self, outputs: Array, step: int) -> tuple[Array, Array]:
+        """See :class:`Head`."""
+        envs = len(outputs)
+        chosen = np.arange(step * envs, (step + 1) * envs)
+        if self._ask is not None:
+            self.masks[chosen] = self._ask()
+        shifted, powers = self._softmax(outputs, chosen)
+        actions, log_probs = np.empty(envs, np.int64), np.empty(envs, np.float32)
+        _draw_categorical(shifted, powers, torch.rand(envs).numpy(), actions, log_probs)
+        return actions, log_probs
+
+    def _softmax(self, outputs: Array, chosen: Array) -> tuple[Array, Array]:
+        """Logits less the largest one of their row, and e to their power."""
+        shifted = np.empty_like(outputs)
+        _shift(outputs, self.masks, chosen, shifted)
+        return shifted, np.exp(shifted)  # numpy's is vectorised
+
+    def loss(
+        self, outputs: Array, values: Array, rollout: Rollout, chosen: Array, weighting: Weighting
+    ) -> Loss:
+        """See :class:`Head`."""
+        found = empty_loss(outputs, values, 0)
+        shifted, powers = self._softmax(outputs, chosen)
+        _categorical_loss(
+            shifted, powers, values, rollout.actions, rollout.log_probs, rollout.advantages,
+            rollout.returns, chosen, *weighting, found.outputs, found.values, found.parts,
+        )  # fmt: skip
+        return found
+
+
+def host(tensor: Any) -> Array:
+    """A tensor as an array; the same memory where it is on the CPU."""
+    found: Array = tensor.detach().cpu().numpy()
+    return found
+
+
+def empty_loss(outputs: Array, values: Array, extra: int) -> Loss:
+    """Room for gradients, :attr:`Head.extra` of so many numbers."""
+    return Loss(
+        np.empty_like(outputs),
+        np.empty_like(values),
+        np.zeros(extra, dtype=np.float32),
+        np.zeros(5),
+    )
+
+
+@njit(cache=True)
+def normalised(advantages, chosen):  # type: ignore[no-untyped-def]
+    """Advantages of the chosen transitions less their mean, over their deviation."""
+    count = chosen.shape[0]
+    mean = 0.0
+    for i in range(count):
+        mean += advantages[chosen[i]]
+    mean /= count
+    square = 0.0
+    for i in range(count):
+        square += (advantages[chosen[i]] - mean) ** 2
+    found = np.empty(count)
+    deviation = math.sqrt(square / (count - 1)) + 1e-8 if count > 1 else 1.0
+    for i in range(count):
+        found[i] = (advantages[chosen[i]] - (mean if count > 1 else 0.0)) / deviation
+    return found
+
+
+@njit(cache=True)
+def clipped(log_prob, before, advantage, clip, count, parts):  # type: ignore[no-untyped-def]
+    """Gradient of the clipped loss with respect to a log-probability; adds to the parts."""
+    change = log_prob - before
+    ratio = math.exp(change)
+    bounded = min(max(ratio, 1.0 - clip), 1.0 + clip)
+    parts[0] -= min(advantage * ratio, advantage * bounded) / count
+    parts[3] += (ratio - 1.0 - change) / count
+    if abs(ratio - 1.0) > clip:
+        parts[4] += 1.0 / count
+    return -advantage * ratio / count if advantage * ratio <= advantage * bounded else 0.0
+
+
+@njit(cache=True)
+def value_loss(values, returns, chosen, weight, change, parts):  # type: ignore[no-untyped-def]
+    """Gradient of the mean squared error of the values."""
+    count = chosen.shape[0]
+    for b in range(count):
+        error = values[b] - returns[chosen[b]]
+        change[b] = 2.0 * weight * error / count
+        parts[1] += error * error / count
+
+
+@njit(cache=True)
+def _gaussian_loss(  # type: ignore[no-untyped-def]
+    means, log_std, values, actions, before, advantages, returns, chosen, clip, entropy, weight,
+    d_means, d_values, d_log_std, parts,
+):  # fmt: skip
+    count, width = means.shape
+    advantage = normalised(advantages, chosen)
+    factor = np.exp(-log_std)
+    constant = 0.0
+    for c in range(width):
+        constant += log_std[c] + _HALF_LOG_TWO_PI
+    for b in range(count):
+        log_prob = -constant
+        for c in range(width):
+            z = (actions[chosen[b], c] - means[b, c]) * factor[c]
+            log_prob -= 0.5 * z * z
+        change = clipped(log_prob, before[chosen[b]], advantage[b], clip, count, parts)
+        for c in range(width):
+            z = (actions[chosen[b], c] - means[b, c]) * factor[c]
+            d_means[b, c] = change * z * factor[c]
+            d_log_std[c] += change * (z * z - 1.0)
+    for c in range(width):
+        d_log_std[c] -= entropy
+    parts[2] = constant + 0.5 * width
+    value_loss(values, returns, chosen, weight, d_values, parts)
+
+
+@njit(cache=True)
+def _shift(logits, masks, chosen, out):  # type: ignore[no-untyped-def]
+    width = logits.shape[1]
+    masked = masks.shape[0] > 0
+    for b in range(logits.shape[0]):
+        largest = -np.float32(np.inf)
+        for a in range(width):
+            value = logits[b, a]
+            if masked and not masks[chosen[b], a]:
+                value = MASKED
+            out[b, a] = value
+            largest = max(largest, value)
+        for a in range(width):
+            out[b, a] -= largest
+
+
+@njit(cache=True)
+def _draw_categorical(shifted, powers, drawn, actions, log_probs):  # type: ignore[no-untyped-def]
+    for b in range(shifted.shape[0]):
+        total = 0.0
+        for a in range(shifted.shape[1]):
+            total += powers[b, a]
+        actions[b] = position(powers[b], drawn[b] * total)
+        log_probs[b] = shifted[b, actions[b]] - math.log(total)
+
+
+@njit(cache=True)
+def position(powers, bound):  # type: ignore[no-untyped-def]
+    """First entry at which the running sum exceeds `bound`; the last positive one at most."""
+    total = 0.0
+    last = 0
+    for a in range(powers.shape[0]):
+        if powers[a] > 0.0:
+            last = a
+            total += powers[a]
+            if total > bound:
+                break
+    return last
+
+
+@njit(cache=True, fastmath={"contract", "reassoc"})
+def _categorical_loss(  # type: ignore[no-untyped-def]
+    shifted, powers, values, actions, before, advantages, returns, chosen, clip, entropy, weight,
+    d_logits, d_values, parts,
+):  # fmt: skip
+    count, width = shifted.shape
+    advantage = normalised(advantages, chosen)
+    for b in range(count):
+        total = np.float32(0.0)
+        weighed = np.float32(0.0)
+        for a in range(width):
+            total += powers[b, a]
+            weighed += powers[b, a] * shifted[b, a]
+        log_total = np.float32(math.log(total))
+        mean = weighed / total - log_total  # of the log-probability
+        parts[2] -= mean / count
+        action = actions[chosen[b]]
+        log_prob = shifted[b, action] - log_total
+        change = np.float32(clipped(log_prob, before[chosen[b]], advantage[b], clip, count, parts))
+        bonus = np.float32(entropy / count)
+        inverse = np.float32(1.0) / total
+        for a in range(width):
+            log_p = shifted[b, a] - log_total
+            d_logits[b, a] = powers[b, a] * inverse * (bonus * (log_p - mean) - change)
+        d_logits[b, action] += change
+    value_loss(values, returns, chosen, weight, d_values, parts)

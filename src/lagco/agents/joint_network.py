@@ -1,0 +1,222 @@
+"""Perceptrons over the same inputs, passed and differentiated together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor, nn
+from torch.optim.adam import adam
+
+#: (gradient, output of the activation) -> gradient of its input
+Derivative: TypeAlias = "Callable[[Tensor, Tensor], Tensor]"
+
+_aten: Any = torch.ops.aten
+#: activation and its derivative by the module's class
+_ACTIVATIONS: dict[type[nn.Module], tuple[Callable[[Tensor], Tensor], Derivative]] = {
+    nn.LeakyReLU: (
+        nn.functional.leaky_relu,
+        lambda g, y: _aten.leaky_relu_backward(g, y, 0.01, True),
+    ),
+    nn.ReLU: (torch.relu, lambda g, y: _aten.threshold_backward(g, y, 0)),
+    nn.Tanh: (torch.tanh, lambda g, y: _aten.tanh_backward(g, y)),
+    nn.ELU: (nn.functional.elu, lambda g, y: _aten.elu_backward(g, 1.0, 1.0, 1.0, True, y)),
+}
+
+
+class _Layer:
+    """Arrays of a linear layer and their gradients, without the module around them."""
+
+    __slots__ = ("bias", "bias_gradient", "transposed", "weight", "weight_gradient")
+
+    def __init__(self, weight: Any, bias: Any, shape: tuple[int, int]) -> None:
+        self.weight = _joined(weight.data, shape)
+        self.transposed = self.weight.t()
+        self.bias = _joined(bias.data, shape[:1])
+        self.weight_gradient = _joined(weight.grad, shape)
+        self.bias_gradient = _joined(bias.grad, shape[:1])
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return torch.addmm(self.bias, inputs, self.transposed)
+
+    def backward(self, gradient: Tensor, inputs: Tensor) -> None:
+        torch.mm(gradient.t(), inputs, out=self.weight_gradient)
+        torch.sum(gradient, 0, out=self.bias_gradient)
+
+
+class JointNetwork:
+    """Perceptrons whose first layers are one product, and their Adam.
+
+    All parameters of the module become views of one array, and so do their gradients and the state
+    of the optimiser; the first layers lie one behind the other in it.
+
+    Args:
+        module: holds the layers, and perhaps more parameters.
+        chains: linear layers of each perceptron, first to last.
+        activation: class of the modules between two layers.
+        optimiser: Adam over all parameters of the module, in one group.
+
+    Attributes:
+        gradient: of all parameters, one behind the other.
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        chains: Sequence[Sequence[nn.Linear]],
+        activation: type[nn.Module],
+        optimiser: torch.optim.Optimizer,
+    ) -> None:
+        self._activation, self._derivative = _ACTIVATIONS[activation]
+        first = [chain[0] for chain in chains]
+        leading: list[Any] = [*(layer.weight for layer in first), *(layer.bias for layer in first)]
+        chosen = {id(parameter) for parameter in leading}
+        ordered = [*leading, *(p for p in module.parameters() if id(p) not in chosen)]
+        self._flat, self.gradient = _flatten(ordered)
+        self._moments = _flatten_state(ordered, optimiser)
+        self._group = optimiser.param_groups[0]
+        self._widths = [len(layer.bias) for layer in first]
+        shape = sum(self._widths), first[0].weight.shape[1]
+        self._first = _Layer(first[0].weight, first[0].bias, shape)
+        self._rest = [
+            [
+                _Layer(layer.weight, layer.bias, (layer.out_features, layer.in_features))
+                for layer in chain[1:]
+            ]
+            for chain in chains
+        ]
+        self._passed: tuple[Tensor, list[list[Tensor]]] = torch.empty(0), []
+
+    def forward(self, inputs: Tensor) -> list[Tensor]:
+        """Outputs (B, ·) of each perceptron."""
+        found = []
+        both = self._first.forward(inputs).split(self._widths, 1)
+        for part, layers in zip(both, self._rest, strict=True):
+            entering = [part]
+            for layer in layers:
+                entering[-1] = self._activation(entering[-1])
+                entering.append(layer.forward(entering[-1]))
+            found.append(entering)
+        self._passed = inputs, found
+        return [entering[-1] for entering in found]
+
+    def backward(self, gradients: Sequence[Tensor]) -> None:
+        """Write :attr:`gradient` for gradients of the outputs of the last pass."""
+        inputs, found = self._passed
+        changes = []
+        for gradient, entering, layers in zip(gradients, found, self._rest, strict=True):
+            for layer, entered in zip(reversed(layers), reversed(entering[:-1]), strict=True):
+                layer.backward(gradient, entered)
+                gradient = self._derivative(torch.mm(gradient, layer.weight), entered)
+            changes.append(gradient)
+        self._first.backward(torch.cat(changes, 1), inputs)
+
+    def descend(self, most: float) -> None:
+        """A step of Adam by the gradient, its norm cut to `most`; as the optimiser would do it."""
+        factor = most / (float(self.gradient.norm()) + 1e-6)
+        if factor < 1.0:
+            self.gradient.mul_(factor)
+        group, (mean, square, step) = self._group, self._moments
+        adam(
+            [self._flat],
+            [self.gradient],
+            [mean],
+            [square],
+            [],
+            [step],
+            fused=True,
+            amsgrad=False,
+            beta1=group["betas"][0],
+            beta2=group["betas"][1],
+            lr=group["lr"],
+            weight_decay=group["weight_decay"],
+            eps=group["eps"],
+            maximize=False,
+        )
+
+
+class TwinNetwork:
+    """Policy and value network of an actor-critic policy of Stable-Baselines3.
+
+    A policy network of the user's own is differentiated by torch.
+
+    Args:
+        policy: with separate networks for both.
+    """
+
+    def __init__(self, policy: Any) -> None:
+        extractor = policy.mlp_extractor
+        valuing = [*linear_modules(extractor.value_net), policy.value_net]
+        self._own: nn.Module | None = None
+        chains = [[*linear_modules(extractor.policy_net), policy.action_net], valuing]
+        if isinstance(policy.action_net, nn.Identity):
+            self._own, chains = extractor.policy_net, [valuing]
+        self.joint = JointNetwork(policy, chains, policy.activation_fn, policy.optimizer)
+        self._outputs = torch.empty(0)
+
+    def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
+        """The policy's outputs (B, d) and values (B,)."""
+        *outputs, values = self.joint.forward(observations)
+        if self._own is None:
+            return outputs[0], values[:, 0]
+        with torch.set_grad_enabled(self._own.training):
+            self._outputs = self._own(observations)
+        return self._outputs.detach(), values[:, 0]
+
+    def backward(self, outputs: Tensor, values: Tensor) -> None:
+        """Write the gradients of all parameters for those of the last pass: (B, d), (B,)."""
+        if self._own is None:
+            self.joint.backward([outputs, values[:, None]])
+            return
+        self.joint.gradient.zero_()
+        self._outputs.backward(outputs)
+        self.joint.backward([values[:, None]])
+
+
+def linear_modules(module: nn.Module) -> list[nn.Linear]:
+    """Linear layers of a module, first to last."""
+    return [layer for layer in module.modules() if isinstance(layer, nn.Linear)]
+
+
+def _flatten(ordered: Sequence[Any]) -> tuple[Tensor, Tensor]:
+    """Make parameters views of one array; returns it and that of their gradients."""
+    total = sum(parameter.numel() for parameter in ordered)
+    flat, gradient = (torch.zeros(total, device=ordered[0].device) for _ in range(2))
+    at = 0
+    for parameter in ordered:
+        stop = at + parameter.numel()
+        flat[at:stop] = parameter.data.reshape(-1)
+        parameter.data = flat[at:stop].view(parameter.shape)
+        parameter.grad = gradient[at:stop].view(parameter.shape)
+        at = stop
+    return flat, gradient
+
+
+def _flatten_state(
+    ordered: Sequence[Any], optimiser: torch.optim.Optimizer
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same for what Adam remembers of them: means, squares, and the number of steps."""
+    total = sum(parameter.numel() for parameter in ordered)
+    device = ordered[0].device
+    found = torch.zeros(total, device=device), torch.zeros(total, device=device)
+    known = optimiser.state.get(ordered[0], {})
+    step = torch.as_tensor(known.get("step", 0.0), dtype=torch.float32).clone().to(device)
+    at = 0
+    for parameter in ordered:
+        stop = at + parameter.numel()
+        state = optimiser.state[parameter]
+        for name, flat in zip(("exp_avg", "exp_avg_sq"), found, strict=True):
+            if name in state:
+                flat[at:stop] = state[name].reshape(-1)
+            state[name] = flat[at:stop].view(parameter.shape)
+        state["step"] = step
+        at = stop
+    return *found, step
+
+
+def _joined(first: Any, shape: tuple[int, ...]) -> Tensor:
+    """Neighbouring views of one array as one view, which begins with the first."""
+    strides = (shape[1], 1) if len(shape) == 2 else (1,)
+    found: Tensor = first.as_strided(shape, strides)
+    return found

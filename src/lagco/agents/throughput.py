@@ -1,0 +1,160 @@
+"""How fast agents train: steps per second, their parts, and SB3's PPO on CartPole beside them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lagco.agents.bench import brief_space
+from lagco.agents.config import PPOConfig, TrainConfig, train_config
+from lagco.agents.lean import lean_torch
+from lagco.agents.network import policy_arguments, ppo_arguments
+from lagco.agents.registry import method_of
+from lagco.core.problem import Problem
+from lagco.instances import Instance
+from lagco.latent.space import LatentSpace
+
+#: parts of a training step; what is in none of them is `other`
+PARTS = ("environment", "encode", "observe", "search", "network", "update", "other")
+#: environments of the reference run
+_CARTPOLES = 8
+
+
+def bench_throughput(
+    problems: Mapping[type[Problem], int],
+    methods: Sequence[str] = ("projection",),
+    *,
+    features: str = "full",
+    steps: int = 8192,
+    seed: int = 0,
+) -> list[dict[str, Any]]:
+    """Environment steps per second of training, rollout and update, and where the time goes.
+
+    Args:
+        problems: sizes of the instances by problem.
+        methods: of these, all on the same instances.
+        features: feature set.
+        steps: to time, after a first rollout.
+        seed: of everything.
+
+    Returns:
+        Records with ``steps_per_s``, ``ratio`` (to SB3's PPO on CartPole with the same network, 8
+        environments and batches of 64, measured beside each problem) and microseconds per step of
+        the parts. One thread.
+    """
+    records = []
+    for problem, size in problems.items():
+        drawn = [problem.generate(size, index=index) for index in range(8)]
+        instances = [d.with_references(problem.sweep(d, 30, 0)) for d in drawn]
+        space = brief_space(problem, features)
+        floor = cartpole_rate(train_config(seed=seed), steps)
+        for method in methods:
+            config = train_config(method=method, features=features, seed=seed)
+            clock = PartClock()
+            rate, _, _ = time_training(problem, instances, space, config, steps, clock)
+            records.append(
+                {
+                    "problem": problem.name,
+                    "size": size,
+                    "method": method,
+                    "steps_per_s": round(rate),
+                    "cartpole_steps_per_s": round(floor),
+                    "ratio": round(rate / floor, 2),
+                    **{part: round(1e6 * clock.seconds[part] / steps) for part in PARTS},
+                }
+            )
+    return records
+
+
+class PartClock:
+    """Seconds spent in each part; a part within another does not count for both."""
+
+    def __init__(self) -> None:
+        self.seconds = dict.fromkeys(PARTS, 0.0)
+        self._running = ["other"]
+        self._since = time.perf_counter()
+
+    def watch(self, owner: Any, method: str, part: str) -> None:
+        """Count the calls of an object's method, where it has one, as a part."""
+        original = getattr(owner, method, None)
+        if original is None:
+            return
+
+        def timed(*arguments: Any, **options: Any) -> Any:
+            self._turn()
+            self._running.append(part)
+            try:
+                return original(*arguments, **options)
+            finally:
+                self._turn()
+                self._running.pop()
+
+        setattr(owner, method, timed)
+
+    def _turn(self) -> None:
+        now = time.perf_counter()
+        self.seconds[self._running[-1]] += now - self._since
+        self._since = now
+
+    def restart(self) -> None:
+        """Forget the seconds."""
+        self._turn()
+        self.seconds = dict.fromkeys(PARTS, 0.0)
+
+    def watch_training(self, model: Any, env: Any) -> None:
+        """Watch the parts of a run."""
+        for problem in env.problems:
+            for method in ("advance", "reset"):
+                self.watch(problem, method, "environment")
+        for view in getattr(env, "views", ()):
+            self.watch(view, "refresh", "encode")
+        self.watch(env, "_observe", "observe")
+        for method in ("_raw_actions", "offer", "action_masks"):
+            self.watch(env, method, "search")
+        self.watch(env, "step", "other")
+        self.watch(model, "collect_rollouts", "network")
+        self.watch(model, "train", "update")
+
+
+def time_training(
+    problem: type[Problem],
+    instances: Sequence[Instance],
+    space: LatentSpace | None,
+    config: TrainConfig,
+    steps: int,
+    clock: PartClock | None = None,
+) -> tuple[float, Any, Any]:
+    """Steps per second after a first rollout; the model; its environment."""
+    chosen = method_of(config.method)
+    env = chosen.env(problem, instances, space if chosen.latent else None, config)
+    with lean_torch():
+        model = chosen.model(env, config)
+        if clock is not None:
+            clock.watch_training(model, env)
+        model.learn(config.rollout)
+        if clock is not None:
+            clock.restart()
+        return _rate(model, steps), model, env
+
+
+def cartpole_rate(config: TrainConfig, steps: int) -> float:
+    """Steps per second of SB3's PPO on CartPole, with the network of `config`."""
+    from stable_baselines3 import PPO
+    from stable_baselines3.common.env_util import make_vec_env
+
+    env = make_vec_env("CartPole-v1", _CARTPOLES, seed=config.seed)
+    keywords = policy_arguments(config)
+    keywords["optimizer_kwargs"] = {"eps": 1e-7, "weight_decay": config.weight_decay}
+    usual = PPOConfig(envs=_CARTPOLES, seed=config.seed)
+    with lean_torch():
+        model = PPO("MlpPolicy", env, policy_kwargs=keywords, **ppo_arguments(usual))
+        model.learn(usual.rollout)
+        return _rate(model, steps)
+
+
+def _rate(model: Any, steps: int) -> float:
+    before = model.num_timesteps
+    began = time.perf_counter()
+    model.learn(steps, reset_num_timesteps=False)
+    return float((model.num_timesteps - before) / (time.perf_counter() - began))

@@ -1,0 +1,55 @@
+"""Several processes that look for solutions of one instance."""
+
+import multiprocessing
+
+import pytest
+
+import lagco
+from lagco.errors import UsageError
+from lagco.problems import problem_class
+
+
+def test_turns_decide_alone_however_many_processes_there_are():
+    instance = problem_class("max-cut").generate(40)
+    first, again = (lagco.solve(instance, workers=2, turns=12) for _ in range(2))
+    assert first.solution.tolist() == again.solution.tolist()
+    assert first.by == again.by
+    assert first.shares == again.shares
+    assert sum(first.shares.values()) == 24
+    assert first.episodes == again.episodes
+
+
+def test_several_are_no_worse_than_the_first_of_them():
+    instance = problem_class("tsp").generate(80)
+    alone = lagco.solve(instance, by="solver", turns=4)
+    both = lagco.solve(instance, by="solver", turns=4, workers=3)
+    assert both.valid
+    assert both.objective <= alone.objective
+
+
+def test_whoever_fails_in_another_process_is_noted(monkeypatch):
+    def broken(name):
+        raise lagco.LagcoError("the bundle is damaged")
+
+    monkeypatch.setattr("lagco.agents.shipped.default_agent", broken)
+    answer = lagco.solve(problem_class("max-cut").generate(12), workers=2, turns=12)
+    assert answer.valid
+    assert answer.notes == ("the bundle is damaged",)
+
+
+def test_an_interruption_stops_all_and_keeps_the_best():
+    def stop(found):
+        raise KeyboardInterrupt
+
+    instance = problem_class("max-cut").generate(60)
+    answer = lagco.solve(instance, workers=2, seconds=1e6, on_improvement=stop)
+    assert answer.interrupted
+    assert answer.valid
+    for process in multiprocessing.active_children():
+        process.join(60)
+    assert not multiprocessing.active_children()
+
+
+def test_no_process_at_all_is_refused():
+    with pytest.raises(UsageError, match="workers=0"):
+        lagco.solve(problem_class("tsp").generate(8), workers=0)
