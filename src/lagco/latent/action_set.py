@@ -220,9 +220,11 @@ class ActionSet:
             valid = len(values) and env.are_valid_actions(env.actions_from_parts(values))[0]
             return found if valid else None
         listed = self._listed(metric) if k > 0 else None
-        for times in _ASKED if listed is not None else ():
+        if listed is None:
+            return None
+        kernel, arguments = listed
+        for times in _ASKED:
             count = times * max(16, 3 * k)
-            kernel, arguments = listed
             rows, parts, scores, finite = kernel(
                 *arguments, query, CODES[metric], shape.row_values, layout.order, count
             )
