@@ -44,6 +44,7 @@ SAMPLES = {
         Sample(
             "valley", "valley.txt", "traffic", "10 towns, 16 links, 24 demands (SNDlib)", named=True
         ),
+        Sample("germany14", "germany14.txt", "ospf", "14 cities, 23 links, 108 demands (SNDlib)"),
         Sample("office12", "office12.json", "cyber-path", "office network of 12 hosts (JSON)"),
     )
 }
