@@ -20,6 +20,7 @@ _HOMES = {
     "lagco.agents.agent": ("Agent",),
     "lagco.agents.bundle": ("load",),
     "lagco.agents.config": ("TrainConfig", "train_config"),
+    "lagco.agents.demonstrations": ("demonstrate",),
     "lagco.agents.training": ("Trainer", "train"),
     "lagco.core.descriptors": (
         "get_density",
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from lagco.agents.bundle import load as load
     from lagco.agents.config import TrainConfig as TrainConfig
     from lagco.agents.config import train_config as train_config
+    from lagco.agents.demonstrations import demonstrate as demonstrate
     from lagco.agents.training import Trainer as Trainer
     from lagco.agents.training import train as train
     from lagco.core.descriptors import get_density as get_density

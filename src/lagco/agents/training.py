@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -173,6 +174,12 @@ class Trainer:
         self._reserved = self._reserve(data, pad_to)
         if encoder is not None and init is not None:
             raise UsageError("give encoder= or init=, not both: an agent brings its encoder")
+        tuned = getattr(self.config, "encoder_training", "frozen") != "frozen"
+        if tuned and validation is not None:
+            raise UsageError(
+                "validation= keeps the best policy, not the encoder it came with; leave it out, or "
+                "leave the encoder frozen"
+            )
         if self.config.patience and validation is None:
             raise UsageError(
                 f"patience={self.config.patience} counts evaluations on validation instances; "
@@ -236,6 +243,8 @@ class Trainer:
         space = None
         if method.latent:
             space = self._start.space if self._start else self._space()
+        if getattr(config, "encoder_training", "frozen") != "frozen":
+            space = copy.deepcopy(space)  # the encoder that was given stays as it is
         env = method.env(self.problem, self._instances, space, config, self._reserved)
         model = method.model(env, config)
         policy, network = self._classes["policy_class"], None
@@ -417,6 +426,8 @@ def _adopt_all(
     model.policy.to(device)
     if scorer is not None and "scorer.0.weight" in start.weights:
         _adopt(scorer.arrays(), start, config)
+    if hasattr(model, "adopted"):  # it keeps more than what decides
+        model.adopted(start.weights)
     if isinstance(model, DQN):
         model.q_net_target.load_state_dict(model.q_net.state_dict())
 

@@ -29,6 +29,7 @@ COMMANDS = {
     "check": "Check that a problem is well declared.",
     "pretrain": "Pre-train the graph encoder of a problem.",
     "embed": "Measure how crowded an action space is, and draw it.",
+    "demonstrate": "Keep what a teacher does as a data set.",
     "render": "Draw an agent at work: an animation or a picture.",
     "warm": "Compile what solve needs.",
     "bench": "Measure speed.",

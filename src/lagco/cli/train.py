@@ -29,9 +29,12 @@ def train(
     teacher: Annotated[
         str | None,
         typer.Option(
-            help="Imitate a teacher: solver, search, greedy, or auto for the problem's own. "
-            "The method is then taught-projection."
+            help="Imitate a teacher: solver, search, greedy, auto for the problem's own, or a "
+            "folder of demonstrations. The method is then taught-projection."
         ),
+    ] = None,
+    encoder_training: Annotated[
+        str | None, typer.Option(help="frozen or fine-tuned (with the policy; taught-projection).")
     ] = None,
     decoder: Annotated[
         str | None,
@@ -76,6 +79,7 @@ def train(
         "steps": steps,
         "seed": seed,
         "features": features,
+        "encoder_training": encoder_training,
         "decoder": decoder,
         "k": k,
         "envs": envs,
