@@ -21,12 +21,14 @@ from torch import Tensor, nn
 
 from lagco.agents.action_tables import CANDIDATES, ActionTables, labelled_actions
 from lagco.agents.checkpoint import load_module, module_arrays, restore_module
-from lagco.agents.ranker import Ranker
+from lagco.agents.fine_tuning import EncoderTuner
+from lagco.agents.labelled_states import LabelledStates, padded_features, right_loss
+from lagco.agents.ranker import PREFIX, Ranker
 from lagco.agents.ranker_network import RankerNetwork
 from lagco.agents.soft_policy import CandidateVecEnv, pad_candidates
 from lagco.agents.teachers import Teacher
 from lagco.arrays import Array
-from lagco.core.candidates import CandidateFeatures
+from lagco.errors import LagcoError, UsageError
 from lagco.latent.candidates import candidate_features
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentView
@@ -49,6 +51,7 @@ class ImitationSettings:
         own_share: share of the episodes that the learner begins itself.
         policy_rate: learning rate of the policy.
         ranker_rate: learning rate of the ranker.
+        tunes: whether the encoder learns with the policy.
     """
 
     k: int = 16
@@ -57,27 +60,7 @@ class ImitationSettings:
     own_share: float = 0.5
     policy_rate: float = 1e-3
     ranker_rate: float = 2e-3
-
-
-class Demonstrations:
-    """Labelled states of one round.
-
-    Attributes:
-        observations: of the states.
-        actions: their valid actions, or the nearest ones and the right ones.
-        right: bool per action.
-        features: of the candidates, and which of these are right; None where none is, or where
-            there is nothing to choose.
-    """
-
-    def __init__(self) -> None:
-        self.observations: list[Array] = []
-        self.actions: list[ActionTables] = []
-        self.right: list[Array] = []
-        self.features: list[tuple[CandidateFeatures, Array] | None] = []
-
-    def __len__(self) -> int:
-        return len(self.observations)
+    tunes: bool = False
 
 
 class ActingPolicy(nn.Module):
@@ -125,7 +108,7 @@ class Imitation(PPO):
     def _setup_model(self) -> None:
         super()._setup_model()
         self._rng = np.random.default_rng([self.seed or 0, 4])
-        self._found = Demonstrations()
+        self._found = LabelledStates()
         self._round = 0
         self._ranker: RankerNetwork | None = None
         self._average: RankerNetwork | None = None
@@ -133,6 +116,8 @@ class Imitation(PPO):
         self._ranker_optimiser: torch.optim.Optimizer | None = None
         self._policy_average = ActingPolicy(self.policy)
         self._descents = 0
+        source = self._source
+        self._tuner = EncoderTuner(source.space, source.views) if self.settings.tunes else None
 
     # -- collecting
 
@@ -142,13 +127,14 @@ class Imitation(PPO):
         """Labelled states: `n_rollout_steps` of every environment."""
         source = self._source
         self.policy.set_training_mode(False)
-        self._found = Demonstrations()
+        self._found = LabelledStates()
         callback.on_rollout_start()
         # every round begins with new episodes, so that a checkpoint between two is complete
-        self._last_obs = source.reset()
+        source.reset()
         self._players = [_Player() for _ in source.problems]
         for index in range(len(self._players)):
             self._begin(index)
+        self._last_obs = source.observations()
         for _ in range(n_rollout_steps):
             assert isinstance(self._last_obs, np.ndarray)
             protos = self._protos(self._last_obs)
@@ -178,9 +164,14 @@ class Imitation(PPO):
         """The teacher looks at the episode that began; the learner may begin it itself."""
         source, player = self._source, self._players[index]
         problem = source.problems[index]
-        seed = int(self._rng.integers(2**31))
-        self.teacher.timed(self.teacher.begin, problem, source.episode_seed(index))
-        learns = self._round > 1 and self._rng.random() < self.settings.own_share
+        teacher, seed = self.teacher, int(self._rng.integers(2**31))
+        drawn = source.episode_seed(index)
+        wanted = teacher.episode_seed(problem, drawn)
+        if wanted != drawn:
+            source.reseed(index, wanted)
+        teacher.timed(teacher.begin, problem, wanted)
+        learns = teacher.continues and self._round > 1
+        learns = learns and self._rng.random() < self.settings.own_share
         player.own_steps = int(self._rng.integers(problem.episode_length)) if learns else 0
         player.seed = seed
         player.labels = self.teacher.anywhere or not player.own_steps
@@ -197,8 +188,12 @@ class Imitation(PPO):
             nearest = self._nearest(rows, actions, proto)
             if len(known) and right.any():
                 self._keep(view, observation, rows, actions, right, nearest)
+                if self._tuner is not None:
+                    self._found.graphs.append(self._tuner.see(index, rows))
             if player.own_steps > 0 or not right.any():
                 row = self._own(view, proto, observation, nearest)
+            elif teacher.ordered:
+                row = view.actions().rows(problem.parts_from_actions(known[:1]))
             else:
                 row = rows[self._rng.choice(np.flatnonzero(right))][None]
             raw = plain_action(view.raw(row)[0])
@@ -257,7 +252,10 @@ class Imitation(PPO):
         rate = self._rate()
         losses = self._fit_policy(found, rate)
         ranked = self._fit_ranker(found, rate) if self.settings.k else []
-        self._found = Demonstrations()
+        if self._tuner is not None:
+            self._tuner.adopt()
+            self._last_obs = self._source.look_again()
+        self._found = LabelledStates()
         self._n_updates += 1
         self.logger.record("train/states", len(found))
         for name, values in (("policy_loss", losses), ("ranker_loss", ranked)):
@@ -278,7 +276,7 @@ class Imitation(PPO):
             for start in range(0, count, self.batch_size):
                 yield order[start : start + self.batch_size]
 
-    def _fit_policy(self, found: Demonstrations, rate: float) -> list[float]:
+    def _fit_policy(self, found: LabelledStates, rate: float) -> list[float]:
         policy: Any = self.policy
         optimiser = policy.optimizer
         for group in optimiser.param_groups:
@@ -291,18 +289,25 @@ class Imitation(PPO):
             right = torch.zeros(batch.valid.shape, dtype=torch.bool)
             for row, i in enumerate(chosen):
                 right[row, : len(found.right[i])] = torch.from_numpy(found.right[i])
-            latent = policy.mlp_extractor.forward_actor(batch.observations)
-            logits = policy._log_probabilities(policy.action_net(latent), batch)
-            loss = _right_loss(logits, right.to(self.device))
+            protos = policy.action_net(policy.mlp_extractor.forward_actor(batch.observations))
+            logits = policy._log_probabilities(protos, batch)
+            if self._tuner is not None:
+                self._tuner.begin(self.settings.policy_rate * rate)
+                seen = [found.graphs[i] for i in chosen]
+                changes = self._tuner.changes(seen, protos, right.shape[1])
+                logits = (logits + changes * torch.exp(-policy.log_temperature)).log_softmax(dim=1)
+            loss = right_loss(logits, right.to(self.device))
             losses.append(self._descend(optimiser, policy, loss))
+            if self._tuner is not None:
+                self._tuner.descend()
             self._blend(self._policy_average, acting_parameters(policy))
         return losses
 
-    def _fit_ranker(self, found: Demonstrations, rate: float) -> list[float]:
+    def _fit_ranker(self, found: LabelledStates, rate: float) -> list[float]:
         usable = [entry for entry in found.features if entry is not None]
         if not usable:
             return []
-        candidates, pairs, mask, right = _padded(usable, self.settings.k)
+        candidates, pairs, mask, right = padded_features(usable, self.settings.k)
         if self._ranker is None:
             self._make_ranker(candidates.shape[2], 0 if pairs is None else pairs.shape[3])
             assert self._ranker is not None
@@ -317,7 +322,7 @@ class Imitation(PPO):
             near = None if pairs is None else pairs[at].float().to(self.device)
             chosen_mask = mask[at].to(self.device)
             logits = self._ranker(candidates[at].to(self.device), near, chosen_mask).log_softmax(-1)
-            loss = _right_loss(logits, right[at].to(self.device))
+            loss = right_loss(logits, right[at].to(self.device))
             losses.append(self._descend(self._ranker_optimiser, self._ranker, loss))
             self._blend(self._average, list(self._ranker.parameters()))
         assert self._average is not None
@@ -357,13 +362,15 @@ class Imitation(PPO):
             "round": self._round,
             "descents": self._descents,
             "rng": self._rng.bit_generator.state,
+            "teacher": self.teacher.checksum,
             "teacher_seconds": self.teacher.seconds,
         }
 
     def extra_arrays(self) -> dict[str, Array]:
         """Arrays that a checkpoint needs: averages, the ranker and its optimiser."""
         policy = self._policy_average.state_dict()
-        found = {f"policy_average/{name}": t.cpu().numpy() for name, t in policy.items()}
+        found = {} if self._tuner is None else self._tuner.arrays()
+        found |= {f"policy_average/{name}": t.cpu().numpy() for name, t in policy.items()}
         if self._ranker is not None and self._average is not None:
             found |= module_arrays("ranker", self._ranker, self._ranker_optimiser)
             found |= {
@@ -373,10 +380,18 @@ class Imitation(PPO):
 
     def restore_extra(self, state: Mapping[str, Any], arrays: dict[str, Array]) -> None:
         """Go on from :meth:`extra_state` and :meth:`extra_arrays`."""
+        if state["teacher"] != self.teacher.checksum:
+            raise LagcoError(
+                "the run learnt from other demonstrations than those that the folder holds now; "
+                "train in another folder"
+            )
         self._round, self._descents = int(state["round"]), int(state["descents"])
         self._rng.bit_generator.state = state["rng"]
         self.teacher.seconds = float(state["teacher_seconds"])
         load_module("policy_average", self._policy_average, arrays)
+        if self._tuner is not None:
+            self._tuner.restore(arrays)
+            self._last_obs = self._source.look_again()
         if "ranker/mean" in arrays:
             self._make_ranker(len(arrays["ranker/mean"]), len(arrays["ranker/pair_mean"]))
             assert self._ranker is not None
@@ -386,6 +401,29 @@ class Imitation(PPO):
             self._compiled = Ranker(self._average.arrays())
 
     # -- what decides
+
+    def adopted(self, weights: Mapping[str, Array]) -> None:
+        """Begin with an agent, the averages of which were taken over already."""
+        with torch.no_grad():
+            average = self._policy_average.parameters()
+            for new, old in zip(acting_parameters(self.policy), average, strict=True):
+                new.copy_(old)
+        if not self.settings.k or PREFIX + "mean" not in weights:
+            return
+        self._make_ranker(len(weights[PREFIX + "mean"]), len(weights[PREFIX + "pair_mean"]))
+        assert self._ranker is not None
+        own = self._ranker.arrays()
+        wrong = next((n for n, a in own.items() if a.shape != weights[n].shape), None)
+        if wrong is not None:
+            raise UsageError(
+                f"init=: {wrong} has shape {weights[wrong].shape}, this run needs "
+                f"{own[wrong].shape}; give the ranker_width and ranker_layers of that agent"
+            )
+        found = {name: weights[PREFIX + name].copy() for name in self._ranker.state_dict()}
+        self._ranker.load_state_dict({n: torch.from_numpy(array) for n, array in found.items()})
+        self._average = copy.deepcopy(self._ranker)
+        self._compiled = Ranker(self._average.arrays())
+        self._round = 1  # the ranker need not wait for the policy
 
     def deciding_policy(self) -> ActingPolicy:
         """The averaged policy."""
@@ -402,34 +440,3 @@ class _Player:
     own_steps = 0
     labels = True
     seed = 0
-
-
-def _right_loss(log_probabilities: Tensor, right: Tensor) -> Tensor:
-    """Minus the logarithm of the probability that any right action is chosen, on average."""
-    return -log_probabilities.masked_fill(~right, -1e9).logsumexp(dim=1).mean()
-
-
-def _padded(
-    usable: list[tuple[CandidateFeatures, Array]], k: int
-) -> tuple[Tensor, Tensor | None, Tensor, Tensor]:
-    """Candidates (S, K, f), pairs (S, K, K, g) in half precision, masks (S, K), right (S, K)."""
-    first = usable[0][0]
-    count, width = len(usable), first.each.shape[1]
-    candidates = np.zeros((count, k, width), np.float32)
-    mask, right = np.zeros((count, k), bool), np.zeros((count, k), bool)
-    pairs = None
-    if first.pairs is not None:
-        pairs = np.zeros((count, k, k, first.pairs.shape[2]), np.float16)
-    for i, (features, among) in enumerate(usable):
-        n = len(features.each)
-        candidates[i, :n] = features.each
-        mask[i, :n] = True
-        right[i, :n] = among
-        if pairs is not None:
-            pairs[i, :n, :n] = features.pairs
-    return (
-        torch.from_numpy(candidates),
-        None if pairs is None else torch.from_numpy(pairs),
-        torch.from_numpy(mask),
-        torch.from_numpy(right),
-    )

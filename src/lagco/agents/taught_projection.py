@@ -28,7 +28,11 @@ class TaughtProjectionConfig(SoftProjectionConfig):
 
     method = "taught-projection"
 
-    teacher: str = setting("auto", "teacher: solver, search, greedy, or auto for the problem's own")
+    teacher: str = setting(
+        "auto",
+        "teacher: solver, search, greedy, auto for the problem's own, or a folder of "
+        "demonstrations or of an agent",
+    )
     steps: int = with_default(SoftProjectionConfig, "steps", 200_000)
     # a round begins new episodes: with few environments they come to their ends
     envs: int = with_default(SoftProjectionConfig, "envs", 8)
@@ -41,12 +45,22 @@ class TaughtProjectionConfig(SoftProjectionConfig):
     temperature: float = setting(
         0.5, "temperature at which the ranker draws among candidates", above=0.0
     )
+    encoder_training: str = setting(
+        "frozen",
+        "frozen, or fine-tuned: the encoder learns with the policy",
+        choices=("frozen", "fine-tuned"),
+    )
     own_share: float = setting(
         0.5, "share of the episodes that the learner begins itself", least=0.0, most=1.0
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.encoder_training != "frozen" and self.device != "cpu":
+            raise UsageError(
+                f"encoder_training={self.encoder_training!r}: encoders are tuned on the cpu, "
+                f"device={self.device!r} is another"
+            )
         if self.decoder not in ("ranked", "nearest"):
             raise UsageError(
                 f"decoder={self.decoder!r}: a taught agent learns to decode by 'ranked' or "
@@ -60,8 +74,8 @@ class TaughtProjectionMethod(SoftProjectionMethod):
     name = "taught-projection"
     label = "taught-projection"
     look = Look("#7b3294", "star-diamond")
-    config: type[TrainConfig] = TaughtProjectionConfig
     taught = True
+    config: type[TrainConfig] = TaughtProjectionConfig
 
     def model(self, env: ProblemVecEnv, config: Any) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""
@@ -76,6 +90,7 @@ class TaughtProjectionMethod(SoftProjectionMethod):
             layers=config.ranker_layers,
             own_share=config.own_share,
             policy_rate=config.learning_rate,
+            tunes=config.encoder_training == "fine-tuned",
         )
         keywords = policy_arguments(config)
         return Imitation(

@@ -1,7 +1,8 @@
 """Teachers: the right actions in a state, for agents that learn by imitation.
 
-``solver`` follows known good solutions, ``search`` the problem's own search (or the best of many
-episodes of a tabu search by previews), ``greedy`` the best preview.
+``solver`` follows known good solutions, ``search`` the problem's own search (or the best of several
+greedy episodes), ``greedy`` the best preview; a folder holds what one of them showed before
+(:mod:`lagco.agents.demonstrations`), or an agent, whose best episodes are followed.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from lagco.arrays import Array
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError, UsageError, suggest
 from lagco.policies import GreedyPolicy, Policy, RandomPolicy
+from lagco.rollout import Episode
 
 TEACHERS = ("solver", "search", "greedy")
 _EMPTY = np.zeros(0, dtype=np.int64)
@@ -27,13 +30,23 @@ class Teacher(ABC):
 
     Attributes:
         anywhere: whether it knows the right actions in states that others reached, too.
+        continues: whether it can go on from such states.
+        ordered: whether the first of its actions is the one to take.
+        checksum: of the files it teaches from, empty without.
         seconds: processor time that it has taken so far.
     """
 
     anywhere = True
+    continues = True
+    ordered = False
+    checksum = ""
 
     def __init__(self) -> None:
         self.seconds = 0.0
+
+    def episode_seed(self, env: Problem, seed: int) -> int:
+        """Seed with which an episode begins, for which `seed` was drawn."""
+        return seed
 
     def begin(self, env: Problem, seed: int) -> None:  # noqa: B027
         """Note that an episode of `env` began, with this seed."""
@@ -119,42 +132,37 @@ class AdviceTeacher(Teacher):
 
 
 class EpisodeTeacher(Teacher):
-    """The best of many episodes: of a greedy policy that now and then errs, or of random ones.
+    """The best of many episodes of a policy, which begin in the same state.
 
     Args:
         episodes: tries per instance.
+        policy: takes its mode in the first one and explores in the others; without, a greedy one
+            that now and then errs, or where there are no previews a random one.
     """
 
     anywhere = False
+    continues = False
 
-    def __init__(self, episodes: int = 8) -> None:
+    def __init__(self, episodes: int = 8, policy: Policy | None = None) -> None:
         super().__init__()
         self._episodes = episodes
+        self._policy = policy
         self._plans: dict[int, list[Any]] = {}
 
     def begin(self, env: Problem, seed: int) -> None:
         """Play episodes from the present state in a copy and keep the best one's actions."""
-        previews = hasattr(env, "preview")
-        policy: Policy = GreedyPolicy() if previews else RandomPolicy()
-        best: tuple[float, list[Any]] | None = None
+        usual: Policy = _Erring() if hasattr(env, "preview") else RandomPolicy()
+        policy = self._policy or usual
+        best: tuple[float, tuple[Any, ...]] | None = None
         trial = type(env)(env.instance, features=env.features, start=env.start)
         sign = 1.0 if env.maximise else -1.0
         for number in range(self._episodes):
             rng = np.random.default_rng([seed, number])
-            trial.reset(seed=seed)
-            taken: list[Any] = []
-            reached, length, ended = trial.best_objective, 0, False
-            while not ended:
-                errs = previews and number > 0 and rng.random() < _ERRS
-                action = (RandomPolicy() if errs else policy).act(trial, rng)
-                *_, terminated, truncated, _ = trial.step(action)
-                taken.append(action)
-                if trial.best_objective != reached:
-                    reached, length = trial.best_objective, len(taken)
-                ended = terminated or truncated
+            episode = Episode(trial, seed, explore=number > 0, rng=rng).run(policy)
+            reached = trial.best_objective
             if reached is not None and (best is None or sign * reached > best[0]):
-                best = sign * reached, taken[:length]
-        self._plans[id(env)] = [] if best is None else best[1][::-1]
+                best = sign * reached, episode.trace(best=True).actions
+        self._plans[id(env)] = [] if best is None else list(best[1][::-1])
 
     def actions(self, env: Problem) -> Array:
         """The next action of the best episode; nothing after its best state."""
@@ -162,12 +170,24 @@ class EpisodeTeacher(Teacher):
         return np.asarray([plan.pop()]) if plan else _EMPTY
 
 
+class _Erring(GreedyPolicy):
+    """Greedy, but for random actions now and then where it explores."""
+
+    def act(self, env: Any, rng: np.random.Generator, explore: bool = True) -> Any:
+        """See :class:`~lagco.policies.Policy`."""
+        if explore and rng.random() < _ERRS:
+            return RandomPolicy().act(env, rng)
+        return super().act(env, rng)
+
+
 #: share of the actions in which a greedy policy errs on purpose
 _ERRS = 0.1
+#: episodes of an agent of which the best one is imitated
+_TRIES = 16
 
 
 def make_teacher(name: str, problem: type[Problem]) -> Teacher:
-    """The teacher of that name for a problem; ``auto`` takes the problem's own choice."""
+    """The teacher of that name, or in that folder; ``auto`` takes the problem's own choice."""
     name = problem.teacher if name == "auto" else name
     if name == "solver":
         if not problem.defines("demonstrate"):
@@ -182,4 +202,12 @@ def make_teacher(name: str, problem: type[Problem]) -> Teacher:
         return GreedyTeacher()
     if name == "search":
         return AdviceTeacher() if problem.defines("advise") else EpisodeTeacher()
-    raise UsageError(suggest("teacher", name, (*TEACHERS, "auto")))
+    if Path(name).is_dir():
+        from lagco.agents.bundle import DESCRIPTION, load
+        from lagco.agents.demonstrations import RecordedTeacher
+
+        if (Path(name) / DESCRIPTION).exists():
+            return EpisodeTeacher(_TRIES, load(name, problem))
+        return RecordedTeacher(name, problem)
+    known = suggest("teacher", name, (*TEACHERS, "auto"))
+    raise UsageError(f"{known}, and folders of demonstrations or of an agent")

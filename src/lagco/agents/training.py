@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,6 +45,7 @@ from lagco.instances import DataSet, Instance
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
 from lagco.problems import AnyProblem, problem_class
+from lagco.progress import Progress
 from lagco.store import SHA256, Kind, canonical_json, sha256
 
 RUN, CHECKPOINT, CURVE = "run.json", "checkpoint.safetensors", "progress.csv"
@@ -65,6 +67,8 @@ def train(
     problem: AnyProblem,
     data: Data | None = None,
     out: str | Path | None = None,
+    *,
+    progress: bool = True,
     **options: Any,
 ) -> Agent:
     """Train an agent for ``steps`` steps in all and write it to `out`.
@@ -77,11 +81,23 @@ def train(
         data: folder of a data set, the data set, or instances; for environments also options of
             ``reset``, one mapping or several, or ``seeds=``.
         out: folder of the bundle; it also holds checkpoint, curve and latent space.
+        progress: whether to show how it goes.
         options: see :class:`Trainer`; settings of the method are among them, such as ``method``,
             ``steps`` and ``seed``.
     """
-    trainer = Trainer(problem, data, out, **options)
-    return trainer.learn(trainer.config.steps - trainer.steps)
+    told: Report | None = options.pop("report", None)
+    with Progress("training, steps", show=progress) as shown:
+
+        def report(row: dict[str, Any]) -> None:
+            score = row["return"] if row["score"] in (None, "") else row["score"]
+            about = "" if score in (None, "") else f"score {float(score):.3f}"
+            shown.update(row["steps"], text=about)
+            if told is not None:
+                told(row)
+
+        trainer = Trainer(problem, data, out, report=report, **options)
+        shown.update(trainer.steps, trainer.config.steps)
+        return trainer.learn(trainer.config.steps - trainer.steps)
 
 
 class Trainer:
@@ -158,6 +174,12 @@ class Trainer:
         self._reserved = self._reserve(data, pad_to)
         if encoder is not None and init is not None:
             raise UsageError("give encoder= or init=, not both: an agent brings its encoder")
+        tuned = getattr(self.config, "encoder_training", "frozen") != "frozen"
+        if tuned and validation is not None:
+            raise UsageError(
+                "validation= keeps the best policy, not the encoder it came with; leave it out, or "
+                "leave the encoder frozen"
+            )
         if self.config.patience and validation is None:
             raise UsageError(
                 f"patience={self.config.patience} counts evaluations on validation instances; "
@@ -221,6 +243,8 @@ class Trainer:
         space = None
         if method.latent:
             space = self._start.space if self._start else self._space()
+        if getattr(config, "encoder_training", "frozen") != "frozen":
+            space = copy.deepcopy(space)  # the encoder that was given stays as it is
         env = method.env(self.problem, self._instances, space, config, self._reserved)
         model = method.model(env, config)
         policy, network = self._classes["policy_class"], None
@@ -402,6 +426,8 @@ def _adopt_all(
     model.policy.to(device)
     if scorer is not None and "scorer.0.weight" in start.weights:
         _adopt(scorer.arrays(), start, config)
+    if hasattr(model, "adopted"):  # it keeps more than what decides
+        model.adopted(start.weights)
     if isinstance(model, DQN):
         model.q_net_target.load_state_dict(model.q_net.state_dict())
 

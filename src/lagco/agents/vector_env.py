@@ -231,6 +231,16 @@ class ProblemVecEnv(VecEnv):
         self._begin(index)
         self._see([index])
 
+    def reseed(self, index: int, seed: int) -> None:
+        """Begin the present episode of one problem again with another seed."""
+        self._start(index, self._episodes[index]["instance"], seed)
+        self._see([index])
+
+    def look_again(self) -> Array:
+        """Observations of the present states (N, w), through what was changed meanwhile."""
+        self._see(range(self.num_envs))
+        return self.observations()
+
     def observations(self) -> Array:
         """Observations of the present states (N, w), as a copy."""
         return self._observations.copy()

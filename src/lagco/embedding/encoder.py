@@ -98,9 +98,14 @@ class ViewEncoder:
 
     def adopt(self, network: GraphEncoder, decoder: GraphDecoder) -> None:
         """Take over trained modules."""
-        self.weights = _arrays(network)
+        self.renew(network)
         self.decoder_weights = _arrays(decoder)
-        for name in ("network", "decoder", "compiled_weights"):
+        self.__dict__.pop("decoder", None)
+
+    def renew(self, network: GraphEncoder) -> None:
+        """Take over a module that was trained further; embedders made before keep the old one."""
+        self.weights = _arrays(network)
+        for name in ("network", "compiled_weights"):
             self.__dict__.pop(name, None)
 
     @cached_property

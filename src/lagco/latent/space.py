@@ -236,6 +236,10 @@ class LatentView:
         self._actions: ActionSet | None = None
         self._state: State | None = None
 
+    def renew(self) -> None:
+        """See through the present weights of the encoder, from the next refresh on."""
+        self._embedder = self.space.encoder.embedder()
+
     def refresh(self) -> None:
         """Read the present state of the environment."""
         if self.env._action_type is not self._bound:  # it may have been given another instance

@@ -42,7 +42,7 @@ def test_advice_is_a_valid_move_and_better_than_greedy(instance):
         while not ended:
             if name == "search":
                 advice = env.advise()
-                assert advice.shape == (1, 2)
+                assert advice.shape == (len(advice), 2)
                 assert env.are_valid_actions(advice).all()
                 action = advice[0]
             else:
@@ -52,6 +52,39 @@ def test_advice_is_a_valid_move_and_better_than_greedy(instance):
             ended = terminated or truncated
         reached[name] = env.best_objective
     assert reached["search"] > reached["greedy"]
+
+
+def test_a_plan_is_followed_to_its_end(instance):
+    env = begun(instance)
+    nodes = env.get_graphs()["graph"].nodes
+    promised = env._promised
+    assert promised == pytest.approx(Placement.evaluate_solution(instance, env._plan))
+    assert promised > env.objective()
+    while nodes["planned"].any():
+        vms = np.flatnonzero(nodes["planned"][: instance.size])
+        (pm,) = np.flatnonzero(nodes["planned"][instance.size :])
+        pairs = np.stack([vms, np.full(len(vms), pm)], axis=1)
+        assert env.are_valid_actions(pairs).all()
+        assert (env._plan[vms] == pm).all()
+        advice = {tuple(move) for move in env.advise()}
+        assert {tuple(pair) for pair in pairs} <= advice
+        each = env.candidate_features(np.array(sorted(advice))).each
+        assert (each[:, 44] == 1.0).all()
+        assert (each[:, 45] == 0.0).all()
+        env.step(pairs[0])
+    assert env.best_objective == pytest.approx(promised)
+    assert len(env.advise()) == 1  # then by chains
+
+
+def test_episodes_have_plans_of_their_own_which_their_seeds_repeat(instance):
+    first, again, other = Placement(instance), Placement(instance), Placement(instance)
+    for env, seed in ((first, 3), (again, 3), (other, 4)):
+        env.reset(seed=seed)
+    np.testing.assert_array_equal(first._plan, again._plan)
+    assert (first._plan != other._plan).any()
+    plain = Placement(instance, features="paper")
+    plain.reset(seed=3)
+    assert (plain._plan == -1).all()
 
 
 def test_describing_and_advising_change_nothing_and_repeat(instance):

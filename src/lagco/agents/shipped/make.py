@@ -146,10 +146,10 @@ RECIPES: dict[str, Recipe] = {
         settings={"steps": 131_072, "rollout": 4096, "epochs": 4, "temperature": 0.3},
     ),
     "min-vertex": Recipe(
-        instances=200,
+        instances=100,
         source=Covers,
         settings={
-            "steps": 49_152,
+            "steps": 16_384,
             "rollout": 4096,
             "epochs": 6,
             "k": 32,
@@ -170,9 +170,9 @@ RECIPES: dict[str, Recipe] = {
         },
     ),
     "placement": Recipe(
-        instances=80,
+        instances=48,
         sweeps=500,
-        settings={"steps": 12_288, "rollout": 3072, "epochs": 4, "k": 32},
+        settings={"steps": 6144, "rollout": 1536, "epochs": 4, "k": 32},
     ),
     "ospf": Recipe(
         instances=60,

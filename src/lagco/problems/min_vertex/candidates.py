@@ -2,9 +2,10 @@
 
 A cover takes all neighbours of a node that it leaves out, so a candidate is as good as the best of
 its neighbours is to leave out: one of few uncovered edges, whose neighbours have many and share
-them, after which a greedy independent set is large. Degrees are relative to the rest of the graph,
-sizes of independent sets are differences. Names of nodes matter only where greedy completions (the
-last four features) and the list of nodes of least degree break ties.
+them, after which a greedy independent set is large. The covers that leave the largest of these
+sets out vote on the candidate itself. Degrees are relative to the rest of the graph, sizes of
+independent sets are differences. Names of nodes matter only where greedy completions (the last six
+features) and the list of nodes of least degree break ties.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from numba import njit
 from lagco.problems.min_vertex.residual import completion, independence, neighbourhood
 
 #: features of a candidate
-EACH = 28
+EACH = 30
 #: nodes of least uncovered degree that are looked at closely
-_LISTED = 16
+_LISTED = 32
 #: differences of sizes of independent sets are cut off here
 _FAR = 3.0
+#: completions that are so much smaller than the largest vote, too: estimates are no whole numbers
+_NEARLY = 0.25
 
 
 @njit(cache=True)
@@ -46,8 +49,11 @@ def describe_nodes(first, neighbours, selected, bare, low, leaves, nodes, each):
     if left == 0:
         return
     mean = 2.0 * edges / left
-    spared, completed = _spared_sizes(first, neighbours, selected, bare, left, edges, mark)
+    spared, completed, votes = _spared_sizes(first, neighbours, selected, bare, left, edges, mark)
     top, longest = spared.max(), completed.max()
+    agreed = 0.0
+    for i in range(k):
+        agreed = max(agreed, votes[nodes[i]])
     share = (completed == longest).sum() / min(left, _LISTED)
     density = 2.0 * edges / (left * (left - 1.0))
     for i in range(k):
@@ -114,20 +120,24 @@ def describe_nodes(first, neighbours, selected, bare, low, leaves, nodes, each):
         f[25] = 1.0 if farthest == longest else 0.0
         f[26] = max(completed[u] - longest, -_FAR)
         f[27] = share
+        f[28] = votes[u]
+        f[29] = 1.0 if votes[u] == agreed else 0.0
 
 
 @njit(cache=True)
 def _spared_sizes(first, neighbours, selected, bare, left, edges, mark):  # type: ignore[no-untyped-def]
     """Independent sets with each of the nodes of least degree: expected and completed sizes (n,).
 
-    Those of other nodes are minus infinity.
+    Those of other nodes are minus infinity. Also the share of the largest completed sets whose
+    covers take a node (n,).
     """
     n = bare.shape[0]
     sizes = np.full(n, -np.inf)
     completed = np.full(n, -np.inf)
     degree = np.empty(n, np.int64)
     listed = np.empty(_LISTED, np.int64)
-    count = 0
+    taken, votes = np.empty(n), np.zeros(n)
+    count, voters, longest = 0, 0, -np.inf
     for v in range(bare.shape[0]):
         if bare[v] == 0 or (count == _LISTED and bare[v] >= bare[listed[count - 1]]):
             continue
@@ -141,6 +151,12 @@ def _spared_sizes(first, neighbours, selected, bare, left, edges, mark):  # type
         v = listed[i]
         gone, within = neighbourhood(first, neighbours, selected, bare, v, mark)
         sizes[v] = 1.0 + independence(left - 1 - bare[v], edges - gone + within)
-        completed[v] = completion(first, neighbours, bare, v, degree, mark)
+        completed[v] = completion(first, neighbours, bare, v, degree, mark, taken)
         mark[:] = False
-    return sizes, completed
+        if completed[v] > longest + _NEARLY:
+            voters, votes[:] = 0, 0.0
+        longest = max(longest, completed[v])
+        if completed[v] >= longest - _NEARLY:
+            voters += 1
+            votes += taken
+    return sizes, completed, votes / voters

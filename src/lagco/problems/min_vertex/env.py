@@ -274,11 +274,11 @@ class MinVertex(Problem):
         return CandidateFeatures(each)
 
     def advise(self) -> Array:
-        """Neighbours of a node that a smallest cover of the rest leaves out."""
+        """Nodes that smallest covers of the rest take."""
         from lagco.problems.min_vertex.teacher import advised_nodes
 
         first, neighbours, _ = self._adjacency
-        found: Array = advised_nodes(first, neighbours, self._selected, self._bare)
+        found: Array = advised_nodes(first, neighbours, self._bare)
         return found
 
     def reopened(self, solution: Array, share: float, rng: np.random.Generator) -> Any:

@@ -46,15 +46,18 @@ def independence(nodes, edges):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def completion(first, neighbours, bare, node, degree, alive):  # type: ignore[no-untyped-def]
+def completion(first, neighbours, bare, node, degree, alive, taken):  # type: ignore[no-untyped-def]
     """Size of the independent set of `node` and, again and again, a node of least degree.
 
-    After DEPTH nodes the rest is estimated. Scratch (n,): degree, alive.
+    After DEPTH nodes the rest is estimated. Written to taken (n,): 1 where the cover that leaves
+    the set out takes a node with uncovered edges, 0.5 where that was not decided, else 0.
+    Scratch (n,): degree, alive.
     """
     n = bare.shape[0]
     for v in range(n):
         degree[v] = bare[v]
         alive[v] = bare[v] > 0
+        taken[v] = 0.0
     size, current = 0, node
     left = edges = 0
     for _ in range(DEPTH):
@@ -65,6 +68,7 @@ def completion(first, neighbours, bare, node, degree, alive):  # type: ignore[no
             if not alive[other]:
                 continue
             alive[other] = False
+            taken[other] = 1.0
             for j in range(first[other], first[other + 1]):
                 degree[neighbours[j]] -= 1
         current, left, edges = -1, 0, 0
@@ -81,4 +85,7 @@ def completion(first, neighbours, bare, node, degree, alive):  # type: ignore[no
                 current = v
         if current < 0:
             return float(size)
+    for v in range(n):
+        if alive[v]:
+            taken[v] = 0.5
     return size + independence(left, edges // 2)

@@ -1,7 +1,8 @@
 """Nodes that a good cover takes next, which an agent imitates: exact on what is left, if small.
 
-A cover takes all neighbours of a node that it leaves out. The teacher leaves out a node of least
-uncovered degree that some largest independent set of the rest contains, and names its neighbours.
+There the teacher names all nodes that some smallest cover of the rest takes, so that a learner is
+never told that one right node is worse than another. Where more is left, it names the nodes that
+most of the best covers take among those that greedy independent sets leave.
 """
 
 from __future__ import annotations
@@ -9,34 +10,29 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from lagco.problems.min_vertex.residual import independence, neighbourhood
+from lagco.problems.min_vertex.residual import completion
 
 #: nodes with uncovered edges up to which the rest is solved exactly
 EXACT = 64
+#: nodes of least degree with which greedy independent sets begin where more is left
+_BEGUN = 48
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
 
 
 @njit(cache=True)
-def advised_nodes(first, neighbours, selected, bare):  # type: ignore[no-untyped-def]
+def advised_nodes(first, neighbours, bare):  # type: ignore[no-untyped-def]
     """Unselected nodes that cover an uncovered edge and lead to a good cover."""
-    n = bare.shape[0]
     left = np.flatnonzero(bare > 0)
     if left.shape[0] == 0:
         return left
     if left.shape[0] <= EXACT:
-        spared = _exactly_spared(first, neighbours, bare, left)
-    else:
-        spared = _probably_spared(first, neighbours, selected, bare, left)
-    taken = np.zeros(n, np.bool_)
-    for v in spared:
-        for k in range(first[v], first[v + 1]):
-            taken[neighbours[k]] = selected[neighbours[k]] == 0
-    return np.flatnonzero(taken)
+        return _exactly_taken(first, neighbours, bare, left)
+    return _probably_taken(first, neighbours, bare, left)
 
 
 @njit(cache=True)
-def _exactly_spared(first, neighbours, bare, left):  # type: ignore[no-untyped-def]
-    """Nodes of the least uncovered degree at which largest independent sets have any."""
+def _exactly_taken(first, neighbours, bare, left):  # type: ignore[no-untyped-def]
+    """Nodes without which the largest independent set of the rest is as large."""
     count = left.shape[0]
     place = np.full(bare.shape[0], -1, np.int64)
     for i in range(count):
@@ -52,14 +48,10 @@ def _exactly_spared(first, neighbours, bare, left):  # type: ignore[no-untyped-d
         everything |= _ONE << np.uint64(i)
     most = _largest_independent(near, everything, 0, 0)
     found = np.empty(count, np.int64)
-    order = np.argsort(bare[left], kind="mergesort")
     number = 0
-    for at in range(count):
-        i = order[at]
-        if number and bare[left[i]] > bare[found[0]]:
-            break
-        rest = everything & ~(near[i] | (_ONE << np.uint64(i)))
-        if 1 + _largest_independent(near, rest, 0, most - 2) == most:
+    for i in range(count):
+        rest = everything & ~(_ONE << np.uint64(i))
+        if _largest_independent(near, rest, 0, most - 1) == most:
             found[number] = left[i]
             number += 1
     return found[:number]
@@ -112,15 +104,16 @@ def _largest_independent(near, nodes, chosen, known):  # type: ignore[no-untyped
 
 
 @njit(cache=True)
-def _probably_spared(first, neighbours, selected, bare, left):  # type: ignore[no-untyped-def]
-    """The node after which the largest independent set is expected."""
+def _probably_taken(first, neighbours, bare, left):  # type: ignore[no-untyped-def]
+    """Nodes that most of the smallest covers take which greedy independent sets leave."""
     n = bare.shape[0]
-    mark = np.zeros(n, np.bool_)
-    edges = bare.sum() // 2
-    best, most = left[0], -np.inf
-    for v in left:
-        gone, within = neighbourhood(first, neighbours, selected, bare, v, mark)
-        value = independence(left.shape[0] - 1 - bare[v], edges - gone + within)
-        if value > most:
-            best, most = v, value
-    return np.array([best])
+    degree, alive = np.empty(n, np.int64), np.empty(n, np.bool_)
+    taken, votes = np.empty(n), np.zeros(n)
+    longest = -np.inf
+    for v in left[np.argsort(bare[left], kind="mergesort")][:_BEGUN]:
+        size = completion(first, neighbours, bare, v, degree, alive, taken)
+        if size > longest:
+            longest, votes[:] = size, 0.0
+        if size == longest:
+            votes += taken
+    return np.flatnonzero(votes == votes.max())

@@ -49,6 +49,7 @@ from lagco.problems.placement.lookahead import (
     survey_moves,
     write_prospects,
 )
+from lagco.problems.placement.plan import plan_allocation, write_planned
 from lagco.problems.placement.state import SLACK, allocate, empty_state, terms_of
 from lagco.problems.placement.terms import TERMS, bounds_of, normalised_terms, worth_of_units
 from lagco.problems.placement.view_columns import LATENCY, TRAFFIC, on_edges, stacked
@@ -87,7 +88,10 @@ class Placement(Problem):
     security if a VM came; ``recent`` (n,), VMs that moved within the last tenth of V steps;
     ``prospect`` (n,), asinh of the most that V J gains by a move of the VM or to the PM, a bonus
     for PMs that will be empty soon included (recent VMs count if they lead to a new best state;
-    0 in clouds of more than 65536 pairs of VM and PM or 1024 PMs).
+    0 in clouds of more than 65536 pairs of VM and PM or 1024 PMs); ``planned`` (n,), the PM of the
+    best move that leads to the plan of the episode and the VMs that may go there now, while the
+    plan is better than the best state so far (none in such clouds). The plan is what a short
+    annealing finds from the start.
     Objective: J, the mean of five terms, each between its bounds (of the sweeps' first pass; plain
     ones without references), 1 at the better end, 1 if it never varies: utilisation (mean over
     active PMs of the used fraction of the four resources, up), energy (over active PMs idle +
@@ -213,6 +217,9 @@ class Placement(Problem):
         near = vms * pms <= SURVEYED and self._latencies.matrix is not None
         self._surveys = near and self.features == "full"
         self._values = np.zeros((vms, pms) if self._surveys else (0, 0))
+        self._plan = np.full(vms, -1, dtype=np.int64)
+        self._promised = -np.inf  # J of the plan
+        self._planned = np.zeros(n, dtype=np.int8)
         self._declare()
         self.action_space = gym.spaces.MultiDiscrete([vms, pms])
 
@@ -267,6 +274,7 @@ class Placement(Problem):
                 "stakes": stakes,
                 "recent": self._moves.recent,
                 "prospect": self._prospects,
+                "planned": self._planned,
             }
             share = Attribute(size=4, low=0.0, high=1.0)
             node_attributes |= {
@@ -281,6 +289,7 @@ class Placement(Problem):
                 "stakes": Attribute(size=len(TERMS), low=0.0),
                 "recent": binary,
                 "prospect": Attribute(),
+                "planned": binary,
             }
             self._observation_type |= {
                 "overloaded": Graph(poolings=[Mean], spec={"overloaded": True}),
@@ -289,8 +298,9 @@ class Placement(Problem):
                 "steps_left": Function(self.steps_left),
             }
             vm_attributes = ["demand", "risk", "strangers", "network", "stakes"]
-            vm_attributes += ["recent", "prospect"]
-            pm_attributes = ["free", "capacity", "risk", "power", "empty", "stakes", "prospect"]
+            vm_attributes += ["recent", "prospect", "planned"]
+            pm_attributes = ["free", "capacity", "risk", "power", "empty", "stakes"]
+            pm_attributes += ["prospect", "planned"]
             vm = Node(spec={"is_pm": False}, attributes=vm_attributes)
             pm = Node(spec={"is_pm": True}, attributes=pm_attributes)
         else:
@@ -338,6 +348,12 @@ class Placement(Problem):
         self._moves.begin()
         self._left[:] = -1
         self._highest = self._mean
+        if self._surveys:
+            matrix = self._latencies.matrix
+            assert matrix is not None
+            self._plan, self._promised = plan_allocation(
+                self._cloud, matrix, self._bounds, hosts, int(rng.integers(2**31))
+            )
         self._survey()
         vms = self._cloud.num_vms
         self._view.move_edges(slice(0, vms), hosts + vms)
@@ -378,6 +394,10 @@ class Placement(Problem):
             cloud, state = self._cloud, self._state
             survey_moves(cloud, state, latencies, self._bounds, *means, recent, self._values)
             write_prospects(self._values, self._prospects)
+            if self._promised > self._highest + _ROUNDING:
+                write_planned(self._plan, cloud, state, latencies, self._bounds, self._planned)
+            else:
+                self._planned[:] = 0
 
     def objective(self) -> float:
         """J, the mean of the normalised terms."""
@@ -495,8 +515,10 @@ class Placement(Problem):
         left = self.episode_length - self._steps
         describe_moves(
             rows, self._cloud, self._state, latencies, place, self._bounds,
-            self._columns_written[-1], chains, (self._mean, self._highest),
-            self._moves.ages(rows[:, 0]), (left, left / self.episode_length), self._left, each,
+            self._columns_written[-1], chains,
+            (self._mean, self._highest, max(self._promised, self._mean)),
+            self._moves.ages(rows[:, 0]), (left, left / self.episode_length), self._left,
+            self._plan, each,
         )  # fmt: skip
         return CandidateFeatures(each)
 
@@ -523,13 +545,20 @@ class Placement(Problem):
         return np.stack([self._latencies.row(pm) for pm in found]), place
 
     def advise(self) -> Array:
-        """The move of the best chain, among those that promise most in all or to a PM: (1, 2)."""
+        """Moves to the plan, (k, 2); without any the first of the best chain of moves, (1, 2).
+
+        Chains begin with the moves that promise most in all or to a PM.
+        """
         if not self._surveys:
             raise UsageError(
                 f"{self.instance.name!r}: the search of placement needs full features, at most "
                 f"{SURVEYED} pairs of VM and PM and {MATRIX_LIMIT} PMs; there are "
                 f"{self._cloud.num_vms} x {self._cloud.num_pms}; choose the teacher 'greedy'"
             )
+        if self._planned.any():
+            vms = np.flatnonzero(self._plan != self._state.allocation)
+            planned = np.stack([vms, self._plan[vms]], axis=1)
+            return planned[self.are_valid_actions(planned)]
         values = self._values.reshape(-1)
         best = np.argsort(-values, kind="stable")[:_CLOSER]
         hosts = np.argsort(-self._values.max(axis=0), kind="stable")[: 2 * _CLOSER]

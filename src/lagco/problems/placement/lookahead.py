@@ -23,7 +23,7 @@ WAYS = 3
 #: moves of a chain, VMs of a PM that may follow next, and VMs that may fill one, at most
 DEPTH, FOLLOWERS, FILLERS = 16, 6, 256
 #: features of a candidate
-EACH = 44
+EACH = 48
 #: the value of a chain is its gain over so high a power of its moves
 _HASTE = 0.6
 #: pairs of VM and PM that are surveyed in every step, at most
@@ -198,19 +198,36 @@ def _rank(values, out):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def describe_moves(  # type: ignore[no-untyped-def]
-    actions, cloud, state, rows, place, bounds, worth, chains, means, ages, left, previous, each
+    actions,
+    cloud,
+    state,
+    rows,
+    place,
+    bounds,
+    worth,
+    chains,
+    means,
+    ages,
+    left,
+    previous,
+    plan,
+    each,
 ):
     """Write features of moves (k, 2) to each (k, EACH).
 
-    worth: V x what a unit of each term is worth in J. means: J now and at best. ages: steps since
-    each VM of a move moved. left: moves left in the episode, and their share.
-    previous: (V,) PMs that the VMs left last, -1 where they did not move.
+    worth: V x what a unit of each term is worth in J. means: J now, at best, and as planned. ages:
+    steps since each VM of a move moved. left: moves left in the episode, and their share.
+    previous: (V,) PMs that the VMs left last, -1 where they did not move. plan: (V,) their planned
+    hosts, -1 without a plan.
     """
     count, vms = actions.shape[0], cloud.demands.shape[0]
     pms = cloud.capacities.shape[0]
     terms, now = np.empty(5), np.empty(5)
     terms_of(state.totals, cloud.tenant_share, now)
-    mean, best = means
+    mean, best, promised = means
+    ahead = 0
+    for v in range(vms):
+        ahead += plan[v] >= 0 and plan[v] != state.allocation[v]
     escape = cloud.escape.max()
     largest = np.empty(4)
     for r in range(4):
@@ -280,6 +297,10 @@ def describe_moves(  # type: ignore[no-untyped-def]
         f[42] = state.parts[p, 0]
         f[43] = state.parts[source, 0]
         f[40] = 1.0 if reached > mean + _NOTHING else 0.0
+        f[44] = 1.0 if plan[v] == p and promised > best + _NOTHING else 0.0
+        f[45] = 1.0 if plan[v] == source else 0.0
+        f[46] = math.asinh((promised - mean) * vms)
+        f[47] = min(1.0, ahead / max(1.0, left[0]))
     for way in range(WAYS):
         _rank(chains[:, way, 0], each[:, 29 + 4 * way])
     _rank(values, each[:, 39])

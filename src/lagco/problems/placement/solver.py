@@ -46,7 +46,7 @@ def solve_allocation(instance: Instance, seed: int, effort: float = 1.0) -> Solv
     best = np.array(sweeps.best_solution, dtype=np.int64)
     moves = int(effort * MOVES) // RESTARTS
     stream = random_stream(seed)
-    _anneal(cloud, latencies, bounds, RESTARTS, HOTTEST, moves, state, best, stream)
+    anneal(cloud, latencies, bounds, RESTARTS, HOTTEST, moves, state, best, stream)
     value = mean_of(instance, cloud, state, best, bounds)
     return SolverReference(value, "best-known", "annealing", best)
 
@@ -75,7 +75,7 @@ def improve_allocation(
         best = np.array(fitted, dtype=np.int64)
     moves = int(effort * MOVES) // runs
     state = empty_state(cloud)
-    _anneal(cloud, latencies, bounds, runs, hottest, moves, state, best, random_stream(seed))
+    anneal(cloud, latencies, bounds, runs, hottest, moves, state, best, random_stream(seed))
     return best
 
 
@@ -92,10 +92,10 @@ def _prepared(instance: Instance) -> tuple[Any, Array | None, Array]:
 
 
 @njit(cache=True)
-def _anneal(  # type: ignore[no-untyped-def]
+def anneal(  # type: ignore[no-untyped-def]
     cloud, latencies, bounds, runs, hottest, moves, state, best, stream
 ):
-    """Leave in `best` the highest J met in `runs` runs of `moves` moves, the first from there.
+    """Leave in `best` the highest J met in `runs` runs of `moves` moves, the first from there; J.
 
     Each run starts from the best allocation so far, hot enough to leave it behind.
     """
@@ -124,3 +124,4 @@ def _anneal(  # type: ignore[no-untyped-def]
                 if present > record + 1e-12:
                     record = present
                     copy_values(best, state.allocation)
+    return record

@@ -1,0 +1,62 @@
+"""A plan for an episode of `placement`: an allocation that a short annealing finds from its start.
+
+Moves pay together more than one by one, and which belong together no look at single moves or chains
+says. The plan is found once per episode, with a hundredth to a twelfth of the solver's moves on the
+paper's sizes; it is what the agent may follow, leave, or go on from.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from lagco.arrays import Array
+from lagco.problems.placement.solver import anneal
+from lagco.problems.placement.state import empty_state, fits, terms_after
+from lagco.problems.placement.terms import mean_of_terms
+from lagco.problems.random_stream import random_stream
+
+#: moves of the annealing per pair of VM and PM, at least, and at most
+PER_PAIR, LEAST, MOST = 100, 30_000, 1_000_000
+#: temperature at which it begins, in units of 1 / V
+_HOT = 1.5
+
+
+def plan_allocation(
+    cloud: Any, latencies: Array, bounds: Array, hosts: Array, seed: int
+) -> tuple[Array, float]:
+    """Hosts (V,) that annealing finds from those given, and their J."""
+    vms, pms = cloud.num_vms, cloud.num_pms
+    moves = min(max(PER_PAIR * vms * pms, LEAST), MOST)
+    best = np.array(hosts, dtype=np.int64)
+    stream = random_stream(seed)
+    mean = anneal(cloud, latencies, bounds, 1, _HOT / vms, moves, empty_state(cloud), best, stream)
+    return best, float(mean)
+
+
+@njit(cache=True)
+def write_planned(plan, cloud, state, latencies, bounds, planned):  # type: ignore[no-untyped-def]
+    """Flag in planned (V + P,) the PM that the best planned move leads to, and the VMs to go there.
+
+    plan (V,): host of every VM. All pairs of flagged VM and PM are valid moves.
+    """
+    vms = plan.shape[0]
+    planned[:] = 0
+    terms = np.empty(5)
+    best, focus = -np.inf, -1
+    for v in range(vms):
+        source, p = state.allocation[v], plan[v]
+        if p == source or not fits(v, p, cloud, state):
+            continue
+        terms_after(v, p, cloud, state, latencies[source], latencies[p], terms)
+        reached = mean_of_terms(terms, bounds)
+        if reached > best:
+            best, focus = reached, p
+    if focus < 0:
+        return
+    planned[vms + focus] = 1
+    for v in range(vms):
+        if plan[v] == focus and state.allocation[v] != focus and fits(v, focus, cloud, state):
+            planned[v] = 1
