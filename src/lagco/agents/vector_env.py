@@ -223,12 +223,11 @@ class ProblemVecEnv(VecEnv):
     def reseed(self, index: int, seed: int) -> None:
         """Begin the present episode of one problem again with another seed."""
         self._start(index, self._episodes[index]["instance"], seed)
-        self._see(index)
+        self._see([index])
 
     def look_again(self) -> Array:
         """Observations of the present states (N, w), through what was changed meanwhile."""
-        for index in range(self.num_envs):
-            self._see(index)
+        self._see(range(self.num_envs))
         return self.observations()
 
     def observations(self) -> Array:
