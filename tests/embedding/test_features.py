@@ -212,7 +212,7 @@ def test_any_numeric_type_is_read(kind):
     assert features.nodes.matrix[:, 0].tolist() == [1, 0, 0]
 
 
-@pytest.mark.parametrize("rows", [3, -4, np.array([0, 7])])
+@pytest.mark.parametrize("rows", [3, -4, np.array([0, 7]), np.ones(4, dtype=bool)])
 def test_rows_that_are_not_there_are_refused(rows):
     view = GraphView(3, np.zeros((2, 0)), nodes={"a": np.zeros(3)})
     features = features_of(view, {"a": Attribute()})

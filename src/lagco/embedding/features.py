@@ -95,7 +95,7 @@ class TableFeatures:
         known = self._columns.get(name)
         if known is None:  # not declared: the encoder does not read it
             return True
-        if column is not known.source:
+        if column is not known.source or len(column) != self.rows:
             if not known.takes(column, self.rows):
                 return False
             self._facts[known.number] = known.facts()
@@ -297,7 +297,7 @@ def _row_ids(rows: Any, total: int) -> Array:
         return np.arange(*rows.indices(total))
     ids = np.atleast_1d(np.asarray(rows))
     if ids.dtype == np.bool_:
-        return np.flatnonzero(ids)
+        ids = np.flatnonzero(ids)
     ids = ids.astype(np.int64)
     ids = np.where(ids < 0, ids + total, ids)
     if ids.size and (ids.min() < 0 or ids.max() >= total):
