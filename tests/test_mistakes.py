@@ -385,7 +385,7 @@ def test_a_fault_of_lagco_keeps_its_traceback(monkeypatch):
     def broken(**_):
         raise RuntimeError("not the user's")
 
-    monkeypatch.setattr("lagco.information.info", broken)
+    monkeypatch.setattr("lagco.inspection.info", broken)
     monkeypatch.setattr(lagco, "info", broken)
     monkeypatch.setattr(sys, "argv", ["lagco", "info", "x"])
     with pytest.raises((RuntimeError, TypeError)):

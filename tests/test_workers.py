@@ -1,12 +1,15 @@
 """Several processes that look for solutions of one instance."""
 
 import multiprocessing
+import pickle
 
 import pytest
 
 import lagco
 from lagco.errors import UsageError
 from lagco.problems import problem_class
+from lagco.solving.portfolio import Limit, Record, Task
+from lagco.solving.request import Request
 
 
 def test_turns_decide_alone_however_many_processes_there_are():
@@ -53,3 +56,12 @@ def test_an_interruption_stops_all_and_keeps_the_best():
 def test_no_process_at_all_is_refused():
     with pytest.raises(UsageError, match="workers=0"):
         lagco.solve(problem_class("tsp").generate(8), workers=0)
+
+
+def test_a_task_can_be_sent_to_a_process_that_shares_no_memory():
+    cls = problem_class("tsp")
+    limit = Limit(turns=3)
+    task = Task(cls, cls.generate(8), Record(cls, limit).apart(limit), limit, 5)
+    sent = pickle.loads(pickle.dumps((Request(), task)))
+    assert sent[0] == Request()
+    assert sent[1].instance.name == task.instance.name

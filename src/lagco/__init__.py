@@ -60,7 +60,8 @@ _HOMES = {
     "lagco.embedding.encoder": ("Encoder",),
     "lagco.evaluation": ("evaluate",),
     "lagco.generation": ("generate",),
-    "lagco.information": ("check", "check_problem", "info"),
+    "lagco.information": ("check", "check_problem"),
+    "lagco.inspection": ("info",),
     "lagco.instances": (
         "DataSet",
         "Instance",
@@ -74,6 +75,7 @@ _HOMES = {
     "lagco.latent.wrapper": ("wrap",),
     "lagco.pretraining": ("embed", "pretrain"),
     "lagco.rendering": ("render",),
+    "lagco.samples": ("sample",),
     "lagco.solving": ("Answer", "solve"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -132,7 +134,7 @@ if TYPE_CHECKING:
     from lagco.generation import generate as generate
     from lagco.information import check as check
     from lagco.information import check_problem as check_problem
-    from lagco.information import info as info
+    from lagco.inspection import info as info
     from lagco.instances import DataSet as DataSet
     from lagco.instances import Instance as Instance
     from lagco.instances import References as References
@@ -145,6 +147,7 @@ if TYPE_CHECKING:
     from lagco.pretraining import embed as embed
     from lagco.pretraining import pretrain as pretrain
     from lagco.rendering import render as render
+    from lagco.samples import sample as sample
     from lagco.solving import Answer as Answer
     from lagco.solving import solve as solve
 

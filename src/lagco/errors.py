@@ -54,10 +54,15 @@ class TooLarge(LagcoError):
     """An instance is larger than what a padded agent was trained for; it is not decided on."""
 
 
+def close_to(name: object, known: Iterable[str]) -> list[str]:
+    """The closest of the `known` names, if any is close."""
+    return difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
+
+
 def suggest(kind: str, name: object, known: Iterable[str]) -> str:
     """Return the message for an unknown `name`, with the closest of the `known` names."""
     names = list(known)
-    close = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    close = close_to(name, names)
     hint = f"did you mean {close[0]!r}? " if close else ""
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return f"unknown {kind} {name!r}: {hint}known are {', '.join(names[:_LISTED])}{more}"

@@ -13,13 +13,16 @@ from lagco.instances import DataSet, Instance
 from lagco.one_thread import one_thread
 from lagco.policies import Policy, plain_policy, policy_name
 from lagco.problems import AnyProblem, problem_class, registered_class
+from lagco.progress import Progress
 from lagco.results.evaluation import EpisodeResult, Evaluation, InstanceResult
 from lagco.results.measures import MEASURES, RETURN
 from lagco.rollout import Episode
 
 
-def episode_seeds(episodes: int) -> list[int]:
-    """The paper's test seeds: 42, 100, 123, 200, then 400, 500, …"""
+def episode_seeds(episodes: int, seed: int | None = None) -> list[int]:
+    """The paper's test seeds: 42, 100, 123, 200, then 400, 500, …; or those from a seed on."""
+    if seed is not None:
+        return list(range(seed, seed + episodes))
     first = [42, 100, 123, 200]
     return [*first, *range(400, 400 + 100 * max(0, episodes - len(first)), 100)][:episodes]
 
@@ -34,7 +37,10 @@ def evaluate(
     features: str | None = None,
     decoder: str | None = None,
     k: int = 10,
-    progress: Callable[[Iterable[Instance]], Iterable[Instance]] = iter,
+    start: str | None = None,
+    seed: int | None = None,
+    progress: bool = True,
+    each: Callable[[Iterable[Instance]], Iterable[Instance]] = iter,
 ) -> Evaluation:
     """Run a policy on every instance of a data set.
 
@@ -50,7 +56,10 @@ def evaluate(
         features: feature set of the environment; an agent brings its own.
         decoder: how a projection agent's points are decoded, if not by its own decoder.
         k: how many of the nearest actions that decoder chooses among.
-        progress: wraps the iteration over instances.
+        start: of the episodes: ``worst``, ``current`` or ``default``; the problem's own without.
+        seed: of the first episode, the others follow from it; the paper's test seeds without.
+        progress: whether to show how it goes.
+        each: wraps the iteration over instances.
     """
     if episodes < 1:
         raise UsageError(f"episodes={episodes}: run at least one")
@@ -70,20 +79,22 @@ def evaluate(
     instances = instances_from(cls, data, seeds)
     env: Problem | None = None
     results = []
-    for instance in progress(instances):
-        if env is None:
-            env = cls(instance, features=features)
-        runs: tuple[EpisodeResult, ...] = ()
-        refused = None
-        try:
-            runs = tuple(
-                run_episode(env, instance, chosen, seed, explore=position > 0)
-                for position, seed in enumerate(episode_seeds(episodes))
-            )
-        except TooLarge as error:
-            refused = str(error)
-        known = instance.checksum in seen
-        results.append(_instance_result(env, runs, known, refused))
+    title = f"{policy_name(chosen)} on {cls.name}"
+    with Progress(title, len(instances), show=progress) as shown:
+        for instance in shown.over(each(instances)):
+            if env is None:
+                env = cls(instance, features=features)
+            runs: tuple[EpisodeResult, ...] = ()
+            refused = None
+            try:
+                runs = tuple(
+                    run_episode(env, instance, chosen, number, explore=position > 0, start=start)
+                    for position, number in enumerate(episode_seeds(episodes, seed))
+                )
+            except TooLarge as error:
+                refused = str(error)
+            known = instance.checksum in seen
+            results.append(_instance_result(env, runs, known, refused))
     return Evaluation(policy_name(chosen), cls.name, tuple(results))
 
 
@@ -129,10 +140,15 @@ def chosen_policy(
 
 @one_thread()
 def run_episode(
-    env: Problem, instance: Instance, policy: Policy, seed: int, explore: bool = True
+    env: Problem,
+    instance: Instance,
+    policy: Policy,
+    seed: int,
+    explore: bool = True,
+    start: str | None = None,
 ) -> EpisodeResult:
     """Result of one episode of `policy` on `instance`."""
-    episode = Episode(env, seed, instance=instance, explore=explore).run(policy)
+    episode = Episode(env, seed, instance=instance, start=start, explore=explore).run(policy)
     info, best = episode.info, env.best_objective
     solver_score, solver_score_best = env.scores("solver")
     return EpisodeResult(
@@ -174,6 +190,7 @@ def _instance_result(
 def solver_evaluation(
     data: str | Path | DataSet | Sequence[Instance],
     problem: AnyProblem | None = None,
+    start: str | None = None,
 ) -> Evaluation | None:
     """The solver's own values as if a policy had reached them; None if an instance has none."""
     name = problem_class(problem).name if problem else None
@@ -184,23 +201,38 @@ def solver_evaluation(
         if solver is None:
             return None
         cls = problem_class(problem) if problem else registered_class(instance.problem, "the data")
-        env = cls(instance)
-        env.reset(seed=0)
-        value = solver.value
-        score, solver_score = env.score(value), env.score(value, "solver")
-        episode = EpisodeResult(
-            seed=0,
-            steps=0,
-            reason=solver.status,
-            feasible=solver.status != "bound",
-            objective=value,
-            objective_best=value,
-            score=score,
-            score_best=score,
-            solver_score=solver_score,
-            solver_score_best=solver_score,
-            gap=0.0,
-            episode_return=None,
-        )
-        results.append(_instance_result(env, (episode,)))
+        result = value_result(cls, instance, solver.value, start, reason=solver.status)
+        results.append(result)
     return Evaluation("solver", instances[0].problem if results else "", tuple(results))
+
+
+def value_result(
+    cls: type[Problem], instance: Instance, value: float, start: str | None = None, reason: str = ""
+) -> InstanceResult:
+    """Result as if an episode had come to an objective.
+
+    Args:
+        cls: class of the problem.
+        instance: that the objective is of.
+        value: the objective.
+        start: of the episode, which the scale may depend on; the problem's own without.
+        reason: of its end; ``bound`` where the value is no solution's.
+    """
+    env = cls(instance)
+    env.reset(seed=0, options=None if start is None else {"start": start})
+    score, solver_score = env.score(value), env.score(value, "solver")
+    episode = EpisodeResult(
+        seed=0,
+        steps=0,
+        reason=reason,
+        feasible=reason != "bound",
+        objective=value,
+        objective_best=value,
+        score=score,
+        score_best=score,
+        solver_score=solver_score,
+        solver_score_best=solver_score,
+        gap=env.gap(value),
+        episode_return=None,
+    )
+    return _instance_result(env, (episode,))

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from lagco.core.adapter import EnvProblem, Options, instances_from
 from lagco.core.problem import Problem
@@ -23,6 +22,7 @@ from lagco.instances import DataSet, Entry, Instance, read_instance
 from lagco.instances.dataset import MANIFEST, TIMES
 from lagco.instances.native import SUFFIX, instance_bytes
 from lagco.problems import AnyProblem, problem_class
+from lagco.progress import Progress
 from lagco.store import sha256, write_atomically
 
 REFERENCES = ("sweeps", "solver")
@@ -65,7 +65,7 @@ def generate(
             problem has.
         sweeps: number of sweeps; the paper's by default.
         workers: processes; one per core by default.
-        progress: whether to show a progress bar.
+        progress: whether to show how it goes.
     """
     cls = problem_class(problem)
     given = None
@@ -114,11 +114,9 @@ def generate(
     results = Parallel(n_jobs=jobs, return_as="generator_unordered")(
         delayed(_make)(cls, index, place, recipe) for index in range(n)
     )
-    with _progress_bar(progress) as bar:
-        task = bar.add_task(f"{cls.name} instances", total=n)
-        for index, entry, timings in results:
+    with Progress(f"{cls.name} instances", n, show=progress) as shown:
+        for index, entry, timings in shown.over(results):
             made[index] = entry, timings
-            bar.advance(task)
     entries = [made[index][0] for index in range(n)]
     _write_timings(folder, {e.file: made[i][1] for i, e in enumerate(entries)})
     return DataSet.write(folder, cls.name, entries, recipe | {"n": n})
@@ -279,14 +277,3 @@ def _sizes_of(sizes: str | None, seed: int, index: int) -> int | None:
     if low < 1:
         raise UsageError(f"sizes={sizes!r}: sizes are positive")
     return size
-
-
-def _progress_bar(show: bool) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        disable=not show,
-        transient=True,
-    )

@@ -87,6 +87,7 @@ def embed(
     features: str = "full",
     instances: int = 20,
     seed: int = 0,
+    progress: bool = True,
     side: float = SIDE,
     dpi: float = DPI,
 ) -> dict[str, Any]:
@@ -103,6 +104,7 @@ def embed(
         features: feature set; an agent brings its own.
         instances: how many to measure.
         seed: of the states, which are a quarter into random episodes.
+        progress: whether to show how pre-training goes.
         side: of the picture, in inches.
         dpi: dots per inch.
 
@@ -121,7 +123,7 @@ def embed(
         space, features = _space_of(agent, cls)
     else:
         if encoder is None:
-            encoder = pretrain(cls, chosen, features=features, seed=seed, progress=False)
+            encoder = pretrain(cls, chosen, features=features, seed=seed, progress=progress)
         elif isinstance(encoder, str | Path):
             encoder = Encoder.load(encoder)
         space = LatentSpace.fit(encoder, problem_environments(cls, listed, features), seed=seed)

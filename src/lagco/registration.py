@@ -22,12 +22,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProblemEntry:
-    """A registered problem: its name, Gymnasium id, class and one sentence about it."""
+    """A registered problem.
+
+    Attributes:
+        name: in commands and files.
+        env_id: for Gymnasium.
+        entry_point: ``module:Class``.
+        summary: one sentence about it.
+        unit: what the size of an instance counts.
+        drawn_unit: what the size counts that instances are drawn by, where that is another.
+    """
 
     name: str
     env_id: str
     entry_point: str
     summary: str
+    unit: str = "size"
+    drawn_unit: str = ""
 
     def load(self) -> Any:
         """The class, imported when it is asked for."""
@@ -43,42 +54,51 @@ _OWN = {
             "lagco/TSP-v0",
             "lagco.problems.tsp:TSP",
             "shortest closed tour; decide on the next city",
+            "cities",
         ),
         ProblemEntry(
             "min-vertex",
             "lagco/MinVertex-v0",
             "lagco.problems.min_vertex:MinVertex",
             "fewest nodes that cover all edges; decide on the next node",
+            "nodes",
         ),
         ProblemEntry(
             "max-cut",
             "lagco/MaxCut-v0",
             "lagco.problems.max_cut:MaxCut",
             "two sides with the most weight between; decide on the node to move",
+            "nodes",
         ),
         ProblemEntry(
             "placement",
             "lagco/Placement-v0",
             "lagco.problems.placement:Placement",
             "virtual machines on physical ones, five aims; decide on a machine and its new host",
+            "virtual machines",
         ),
         ProblemEntry(
             "ospf",
             "lagco/OSPF-v0",
             "lagco.problems.ospf:OSPF",
             "link weights that keep the fullest link low; decide on a link and its weight's change",
+            "links",
+            "routers",
         ),
         ProblemEntry(
             "traffic",
             "lagco/Traffic-v0",
             "lagco.problems.traffic:Traffic",
             "paths that keep the fullest link low; decide on a demand and its path",
+            "demands",
+            "routers",
         ),
         ProblemEntry(
             "cyber-path",
             "lagco/CyberPath-v0",
             "lagco.problems.cyber_path:CyberPath",
             "own the hosts of a partly visible network; decide on source, target, vulnerability",
+            "hosts",
         ),
     )
 }

@@ -12,7 +12,7 @@ import numpy as np
 from lagco.agents.config import train_config
 from lagco.store import canonical_json, sha256
 from lagco.study.ledger import FAILURE, NOTE, RECORD
-from lagco.study.settings import standard_methods
+from lagco.study.settings import TIMED, known_methods
 
 MEASURES = ("score", "score_best", "solver_score", "solver_score_best", "gap")
 QUANTILES = (0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0)
@@ -27,6 +27,7 @@ _SKILL = {
     "iterative": (0.66, 0.22),
     "projection": (0.81, 0.06),
     "soft-projection": (0.93, 0.03),
+    "taught-projection": (0.97, 0.02),
 }
 
 
@@ -35,7 +36,7 @@ class Extent:
     """How much to make up."""
 
     problems: tuple[str, ...] = ("tsp", "ospf")
-    methods: tuple[str, ...] = standard_methods()
+    methods: tuple[str, ...] = known_methods()
     strategies: tuple[str, ...] = ("small", "varied")
     seeds: tuple[int, ...] = SEEDS[:2]
     instances: int = 12
@@ -152,7 +153,14 @@ def sizes_of(extent):
 
 
 def _policies(writer, problem, data, extent):
-    for policy, level in (("random", 0.15), ("greedy", 0.8), ("solver", 1.05)):
+    levels = {
+        "random": 0.15,
+        "greedy": 0.8,
+        "solver": 1.05,
+        "solver-in-time": 1.0,
+        "annealing": 0.7,
+    }
+    for policy, level in levels.items():
         spec = {
             "problem": problem,
             **data,
@@ -161,6 +169,7 @@ def _policies(writer, problem, data, extent):
             "episodes": extent.episodes,
             "code": CODE,
         }
+        spec |= {"pace": sha256(b"run"), "paced_by": "projection"} if policy in TIMED else {}
         rows = _instances(writer.rng, extent, [], level, 0.02, 0.0)
         writer.write(
             "policy", f"{problem}-{policy}", spec, {"instances": rows, "summary": _summary(rows)}
@@ -245,9 +254,11 @@ def _instances(rng, extent, seen, skill, noise, cost, refuse_above=None):
     rows = []
     for index, size in enumerate(sizes_of(extent)):
         row = {"index": index, "size": size, "seen": index in seen, "refused": None}
+        row["measures"] = [*MEASURES, "start_score"]
         if refuse_above is not None and size > refuse_above and not row["seen"]:
             row["refused"] = f"{size} nodes, the agent takes at most {refuse_above}"
-            rows.append(row | {m: [] for m in ("steps", *MEASURES, "objective", "objective_best")})
+            names = ("steps", *row["measures"], "objective", "objective_best")
+            rows.append(row | {name: [] for name in names})
             continue
         level = skill - cost * (size - 55) / 90 + (0.05 if row["seen"] else 0.0)
         scores = np.clip(level + rng.normal(0, noise, extent.episodes), 0, 1.4).round(4)
@@ -259,6 +270,7 @@ def _instances(rng, extent, seen, skill, noise, cost, refuse_above=None):
             "solver_score": (scores * 0.9).round(4).tolist(),
             "solver_score_best": (best * 0.9).round(4).tolist(),
             "gap": (100 * (1.1 - best)).clip(0).round(3).tolist(),
+            "start_score": (best * 0.5).round(4).tolist(),
             "objective": (10 - scores).round(4).tolist(),
             "objective_best": (10 - best).round(4).tolist(),
         }
@@ -270,8 +282,8 @@ def _summary(rows):
     found = {"delta": {}}
     for part, seen in (("unseen", False), ("seen", True)):
         found[part] = {}
-        for measure in MEASURES:
-            values = [row[measure] for row in rows if row["seen"] == seen and row[measure]]
+        for measure in (*MEASURES, "episode_return"):
+            values = [row[measure] for row in rows if row["seen"] == seen and row.get(measure)]
             best = min if measure == "gap" else max
             found[part][measure] = {
                 "first": float(np.mean([v[0] for v in values])) if values else None,

@@ -133,7 +133,7 @@ def test_figures_are_those_of_the_records(report, ledger):
     for path in (ledger / "records" / "run").glob("tsp-projection-varied-*.json"):
         record = json.loads(path.read_text())
         for row in record["result"]["instances"]:
-            if not row["seen"] and row["score"]:
+            if not row["seen"]:
                 found.append(row["score"])
     ordered = np.sort([max(scores) for scores in found])
     cut = len(ordered) // 4
@@ -142,9 +142,6 @@ def test_figures_are_those_of_the_records(report, ledger):
     ours = rows["projection"]
     assert float(ours["tsp varied"]) == pytest.approx(ordered[cut : len(ordered) - cut].mean())
     assert float(ours["tsp varied low"]) == pytest.approx(np.percentile(ordered, 16))
-    assert float(ours["tsp varied paper"]) == 0.71
-    assert float(ours["tsp delta paper"]) == -0.13
-    assert rows["soft-projection"]["tsp varied paper"] == "", "the paper has no such method"
     firsts = np.sort([scores[0] for scores in found])
     with (report.with_suffix(".tables") / "generalization-score-first.csv").open() as stream:
         rows = {row["method"]: row for row in csv.DictReader(stream)}
@@ -184,12 +181,12 @@ def test_missing_and_failed_runs_are_counted(report):
         rows = {row["what"]: row for row in csv.DictReader(stream)}
     assert rows["training runs"] | {"time": ""} == {
         "what": "training runs",
-        "done": "55",
+        "done": "63",
         "failed": "1",
         "missing": "1",
         "time": "",
     }
-    assert "55 of 56" in report.read_text()
+    assert "63 of 64" in report.read_text()
     assert re.search(r"MemoryError: out of memory", report.read_text())
 
 

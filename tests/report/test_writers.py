@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lagco.report.tables import Cell, Column, mark_best, mark_best_down, shown, significant, table
+from lagco.report.tables import Cell, Column, mark_best, mark_best_down, shown, table
 from lagco.report.templating import latex_text
 from lagco.report.writers import to_csv, to_html, to_latex
+from lagco.results.numbers import significant
 from tests.report.markup import Markup
 
 NAMES = ("a_b & 100% #1", "<script>", "x^2 ~ \\end{tabular} {", 'say "hi", please\nagain', "π – $5")

@@ -98,7 +98,8 @@ def test_seen_and_unseen_are_apart_and_over_the_same_instances(evaluations, inst
     assert evaluations[1].train_test_gap("score") is None
 
 
-def test_tables_mark_refusals_and_keep_seen_instances_apart(evaluations, capsys):
+def test_tables_mark_refusals_and_keep_seen_instances_apart(evaluations, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     print_scores(("tsp, ", ", here"), evaluations, 2, agents=True)
     print_refusals(evaluations)
     text = capsys.readouterr().out
@@ -113,7 +114,8 @@ def test_tables_mark_refusals_and_keep_seen_instances_apart(evaluations, capsys)
     assert "padded refused 2 of 4 instances: tsp-42-0008: 8 cities, room for 7" in text
 
 
-def test_every_instance_has_its_rows(evaluations, instances, capsys):
+def test_every_instance_has_its_rows(evaluations, instances, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
     print_instances(("tsp, ", ", here"), evaluations, 2, maximise=False)
     text = capsys.readouterr().out
     assert all(text.count(instance.name) == 3 for instance in instances)

@@ -92,7 +92,7 @@ def test_shapiro_wilk_is_scipys():
     rng = np.random.default_rng(4)
     for values in (rng.normal(size=80), rng.exponential(size=80)):
         assert shapiro_wilk(values) == pytest.approx(stats.shapiro(values).pvalue)
-    assert shapiro_wilk([0.0] * 30) == 1.0  # the paper shows p = 1.00 there
+    assert shapiro_wilk([0.0] * 30) is None  # nothing to test; the paper shows p = 1.00 there
     assert shapiro_wilk([1.0, 2.0]) is None
 
 

@@ -11,11 +11,12 @@ from lagco.errors import LagcoError, UsageError
 from lagco.study.execute import last_settings
 from lagco.study.plan import plan_study
 from lagco.study.settings import (
+    BASELINES,
     SETTINGS,
     GeneralizationSettings,
     ScalabilitySettings,
     TrainingTimeSettings,
-    standard_methods,
+    known_methods,
 )
 from lagco.study.splits import numbered
 from tests.study.small import command
@@ -43,7 +44,7 @@ def test_a_users_problem(tmp_path):
     assert result.returncode == 0, result.stderr
     rows = json.loads(result.stdout)
     assert {row["problem"] for row in rows} == {"mine:Mine"}
-    assert {row["method"] for row in rows} == {"p-discrete-m", "random", "greedy", "solver"}
+    assert {row["method"] for row in rows} == {"p-discrete-m", *BASELINES}
     with pytest.raises(LagcoError, match="not one of lagco's"):
         last_settings("generalization", tmp_path / "out")
 
@@ -60,10 +61,10 @@ def test_settings_of_presets():
     assert max(sizes.sizes_of("tsp")) == 1000 and max(sizes.sizes_of("traffic")) == 250
 
 
-def test_the_full_protocol_has_980_runs(tmp_path):
+def test_the_full_protocol_has_1120_runs(tmp_path):
     tasks = plan_study(GeneralizationSettings.of(), lagco.study.Ledger(tmp_path)).tasks
     kinds = [task.kind for task in tasks]
-    assert kinds.count("run") == 980 and kinds.count("encoder") == 140
+    assert kinds.count("run") == 1120 and kinds.count("encoder") == 140
     assert len({task.key for task in tasks}) == len(tasks)
 
 
@@ -73,7 +74,7 @@ def test_training_time_is_the_papers(tmp_path):
     assert settings.workers == 1
     tasks = plan_study(settings, lagco.study.Ledger(tmp_path)).tasks
     timed = [task for task in tasks if task.kind == "training"]
-    assert len(timed) == 5 * len(standard_methods())
+    assert len(timed) == 5 * len(known_methods())
     for task in timed:
         spec, config = task.spec, task.spec["config"]
         assert (spec["problem"], spec["strategy"], spec["instances"]) == ("traffic", "varied", 101)

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from lagco.study import Ledger
-from lagco.study.estimate import _added_up, to_do
+from lagco.study.estimate import _added_up, _work, estimate, to_do
 from lagco.study.plan import plan_study
-from lagco.study.settings import GeneralizationSettings, TuneSettings
+from lagco.study.settings import GeneralizationSettings, ScalabilitySettings, TuneSettings
 from lagco.study.task import Task
 from tests.study.small import command
 
@@ -32,13 +32,15 @@ def test_rates_add_up(tmp_path):
     settings = GeneralizationSettings.of(
         problems=("tsp", "ospf"), methods=("projection", "iterative")
     )
-    found = _added_up(settings, ledger)
+    found = _added_up(_work(settings), settings.instances, ledger)
     assert found.runs == 2 * 2 * 20
     assert found.seconds["data"] == pytest.approx(2 * 101 * 2.0)
     assert found.seconds["encoders"] == pytest.approx(2 * 20 * 10.0)
     test_s = 101 * 5 * 50 / 500
-    assert found.seconds["projection"] == pytest.approx(40 * (2 + 100 + test_s))
-    assert found.seconds["iterative"] == pytest.approx(40 * (2 + 1000 + test_s))
+    both = 20 * (1 + 2) * test_s  # ospf is tested from two starts
+    assert found.seconds["projection"] == pytest.approx(40 * (2 + 100) + both)
+    assert found.seconds["iterative"] == pytest.approx(40 * (2 + 1000) + both)
+    assert found.seconds["searches in equal time"] == pytest.approx(2 * 3 * test_s)
     assert found.slowest == "iterative"
     alone = found.hours(2) - found.hours(2, without="iterative")
     assert alone == pytest.approx(found.seconds["iterative"] / 7200)
@@ -61,13 +63,28 @@ def test_a_search_counts_its_trials(tmp_path):
     assert to_do(settings, ledger)["trial"] == 20
 
 
-def test_dry_run_of_a_search(tmp_path):
-    pytest.importorskip("optuna", reason="needs the extra 'tune'")
-    options = ("--preset", "tiny", "--trials", 6, "--dry-run")
-    result = command("tune", "--out", tmp_path / "x", *options)
+def test_work_of_a_search():
+    settings = TuneSettings.of(spaces=("projection", "discrete", "gae"), trials=7)
+    work = _work(settings)
+    assert work.runs == {"projection": 14, "p-discrete-m": 7}
+    assert work.encoders == 1 + 1 + 7 and work.steps == (20_000,)
+
+
+def test_decision_times_have_a_limit():
+    settings = ScalabilitySettings.of("tiny")
+    found = estimate(settings, None)
+    assert found.at_most and found.hours(1) * 3600 == 3 * len(settings.methods) * 1.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("study", ["tune", "training-time", "throughput", "embeddings"])
+def test_dry_run_of_other_studies(tmp_path, study):
+    result = command(study, "--out", tmp_path / "x", "--preset", "tiny", "--dry-run")
     assert result.returncode == 0, result.stderr
-    assert re.search(r"trial\s+│\s+6", result.stdout)
-    assert re.search(r"encoder\s+│\s+1", result.stdout)
+    if study == "tune":
+        assert re.search(r"trial\s+│\s+3", result.stdout)
+    assert re.search(r"the whole study on .* workers?: ", result.stdout)
+    assert not (tmp_path / "x").exists()
 
 
 @pytest.mark.slow
@@ -78,6 +95,6 @@ def test_dry_run_measures_and_prints(tmp_path):
     )
     assert result.returncode == 0, result.stderr
     assert re.search(r"run\s+│\s+4", result.stdout)
-    assert re.search(r"whole study on 1 workers: \d+\.\d hours", result.stdout)
-    assert re.search(r"without (projection|iterative): \d+\.\d hours", result.stdout)
+    assert re.search(r"whole study on one worker: [\d.]+ (s|min|h)", result.stdout)
+    assert re.search(r"without (projection|iterative), the slowest method: ", result.stdout)
     assert not (tmp_path / "x").exists()  # nothing is left behind

@@ -22,6 +22,7 @@ from lagco.instances import Instance
 from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentSpace
 from lagco.one_thread import one_thread
+from lagco.results.described import SelfDescribing
 from lagco.results.measures import improvement
 from lagco.rollout import Episode
 
@@ -45,7 +46,7 @@ class Solution:
     episodes: tuple[float | None, ...]
 
 
-class Agent:
+class Agent(SelfDescribing):
     """A trained agent.
 
     Attributes:
@@ -73,6 +74,19 @@ class Agent:
         self.weights = weights
         self._decoder = decoder
         self._actor: tuple[ContinuousEnv, Actor] | None = None
+
+    def facts(self) -> dict[str, object]:
+        """Method, problem, and what it was trained on."""
+        training = self.description["training"]
+        found: dict[str, object] = {"method": self.name, "problem": self.problem.name}
+        if "steps" in training:
+            found["trained"] = (
+                f"{training['steps']} steps on {len(training['instances'])} instances"
+            )
+        if training.get("sizes"):
+            found["sizes"] = f"{min(training['sizes'])} to {max(training['sizes'])}"
+        decoder = self.description["config"].get("decoder")
+        return found | ({"decoder": decoder} if self.method.metric is not None else {})
 
     @property
     def features(self) -> str:

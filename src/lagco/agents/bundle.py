@@ -17,11 +17,12 @@ from lagco.arrays import Array
 from lagco.core.declaration import Declaration, read_declaration
 from lagco.core.problem import Problem
 from lagco.embedding.encoder import NetworkClass
-from lagco.errors import LagcoError, UsageError
+from lagco.errors import LagcoError, UnknownName, UsageError, close_to, suggest
 from lagco.instances import Instance
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
 from lagco.problems import AnyProblem, problem_class, registered_class
+from lagco.registration import ENTRIES
 from lagco.store import SHA256, Described, Kind, Mismatch, check
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def load(
     """Load a trained agent. Nothing in the files is executed, and nothing they name is imported.
 
     Args:
-        path: folder of a bundle.
+        path: folder of a bundle, or the name of a problem for the agent that comes with lagco.
         problem: needed if the problem is not one of lagco's: ``module:Class``, the class, or
             what makes the environment.
         instance: any one of that problem, where it cannot draw instances itself and its actions
@@ -148,7 +149,7 @@ def load(
     Raises:
         BundleError: the message names the file and what is wrong with it.
     """
-    folder = Path(path)
+    folder = _named(path)
     file = _read(folder)
     content, source = file.content, str(file.path)
     name, config = content["problem"], content["config"]
@@ -180,6 +181,26 @@ def load(
         except UsageError as error:
             raise BundleError(f"{folder}: {error}") from error
     return Agent(cls, method, weights, _description(file), space).configured(decoder)
+
+
+def _named(path: str | Path) -> Path:
+    """A folder; of the name of a problem, that of the agent that comes with lagco."""
+    folder = Path(path)
+    if folder.exists() or not isinstance(path, str):
+        return folder
+    from lagco.agents.shipped import FOLDER, shipped_problems
+
+    known = shipped_problems()
+    if path in known:
+        return FOLDER / path
+    if path in ENTRIES:
+        raise UnknownName(
+            f"no agent for {path!r} comes with lagco, only for {', '.join(known)}; train one with "
+            f"lagco train {path} --data DATA --out FOLDER, and load the folder"
+        )
+    if close_to(path, known):
+        raise UnknownName(f"{path}: no such folder, and {suggest('agent', path, known)}")
+    return folder
 
 
 def read_description(folder: Path) -> dict[str, Any]:

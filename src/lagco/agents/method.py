@@ -68,7 +68,7 @@ class Method(ABC):
         latent: whether it sees problems through a latent space.
         padded: whether it reserves room for the largest instance.
         metric: by which the points that it predicts are decoded; None if it predicts none.
-        taught: whether it imitates a teacher; studies leave such methods out unless asked.
+        taught: whether it imitates a teacher.
         facts_schema: JSON schema of its facts.
     """
 

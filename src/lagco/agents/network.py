@@ -14,6 +14,7 @@ from numba import njit
 from lagco.agents.config import ACTIVATIONS, PPOConfig, TrainConfig
 from lagco.arrays import Array
 from lagco.embedding.devices import torch_device
+from lagco.embedding.row_sums import add_products
 from lagco.errors import LagcoError, UsageError
 from lagco.store import Tensors
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from lagco.agents.own_network import OwnNetwork
 
 SLOPE = np.float32(0.01)
+_FIRST = np.zeros(1, dtype=np.int64)
 #: name of the array that says which activation a network has
 ACTIVATION = "activation"
 #: names of the arrays of a user's own network: its state, and its widths
@@ -136,20 +138,14 @@ def pass_layers(inputs: Array, layers: Layers, activation: str = "leaky_relu") -
 
 @njit(cache=True, fastmath={"contract"})
 def forward(x, weights, biases, slope, kind):  # type: ignore[no-untyped-def]
-    """One pass for inputs (in,); four inputs at a time, so that sums are written less often.
+    """One pass for inputs (in,).
 
     The activation is number `kind` of :data:`~lagco.agents.config.ACTIVATIONS`.
     """
     for layer in range(len(weights)):
         w, y = weights[layer], biases[layer].copy()
-        whole = w.shape[0] - w.shape[0] % 4
-        for k in range(0, whole, 4):
-            a, b, c, d = x[k], x[k + 1], x[k + 2], x[k + 3]
-            for o in range(y.shape[0]):
-                y[o] = y[o] + a * w[k, o] + b * w[k + 1, o] + c * w[k + 2, o] + d * w[k + 3, o]
-        for k in range(whole, w.shape[0]):
-            for o in range(y.shape[0]):
-                y[o] += x[k] * w[k, o]
+        one, table = y.reshape(1, y.shape[0]), w.reshape(1, w.shape[0], w.shape[1])
+        add_products(one, _FIRST, 1, x.reshape(1, x.shape[0]), w.shape[0], table, 0)
         if layer < len(weights) - 1:
             if kind == 0:
                 for o in range(y.shape[0]):

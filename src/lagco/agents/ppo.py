@@ -32,6 +32,9 @@ class BatchedPPO(PPO):
         self._make_head = head
         super().__init__(*arguments, **options)
 
+    def _excluded_save_params(self) -> list[str]:
+        return [*super()._excluded_save_params(), "head", "network", "_make_head"]
+
     def _setup_learn(self, *arguments: Any, **options: Any) -> Any:
         found = super()._setup_learn(*arguments, **options)
         self.bind()

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from lagco.arrays import Array
+from lagco.embedding.row_sums import add_products
 from lagco.errors import UsageError
 from lagco.store import Tensors
 
@@ -116,13 +117,13 @@ def _folded(own: Mapping[str, Array]) -> tuple[Array, ...]:
     arrays = (
         own["mean"],
         own["factor"],
-        own["first.weight"].T,
+        own["first.weight"].T[None],
         own["first.bias"],
-        own["second.weight"].T,
+        own["second.weight"].T[None],
         own["second.bias"],
         own["pair_mean"],
         own["pair_factor"],
-        own["pair_bias"],
+        own["pair_bias"].T[None],
         np.stack([weight * scale for weight, _ in attend]),
         np.stack([bias * scale for _, bias in attend]),
         np.stack([own[f"joined.{i}.weight"].T for i in range(layers)]),
@@ -152,12 +153,46 @@ def _normalise(x, out):  # type: ignore[no-untyped-def]
             out[i, t] = (x[i, t] - mean) * factor
 
 
-@njit(cache=True, fastmath={"contract", "reassoc"})
-def _linear(x, weight, bias, out):  # type: ignore[no-untyped-def]
-    np.dot(x, weight, out)
+@njit(cache=True)
+def _linear(x, weights, layer, bias, rows, out):  # type: ignore[no-untyped-def]
+    """out (k, ·) = x (k, ·) @ weights[layer] + bias; rows: 0 … k - 1."""
     for i in range(out.shape[0]):
         for t in range(out.shape[1]):
-            out[i, t] += bias[t]
+            out[i, t] = bias[t]
+    add_products(out, rows, out.shape[0], x, x.shape[1], weights, layer)
+
+
+@njit(cache=True, fastmath={"contract", "reassoc"})
+def _attend(mixed, head, each, bias, column, rows, seen):  # type: ignore[no-untyped-def]
+    """Write what the candidates see with one head to its columns of seen (k, width).
+
+    mixed: (k, 3 width) queries, keys and values; bias: (k · k, ·), of which `column` is the head's.
+    """
+    k, width = seen.shape
+    at = head * each
+    query, found = np.empty((k, each), np.float32), np.zeros((k, each), np.float32)
+    key, value = np.empty((1, each, k), np.float32), np.empty((1, k, each), np.float32)
+    share = np.empty((k, k), np.float32)
+    for i in range(k):
+        for t in range(each):
+            query[i, t] = mixed[i, at + t]
+            key[0, t, i] = mixed[i, width + at + t]
+            value[0, i, t] = mixed[i, 2 * width + at + t]
+        for j in range(k):
+            share[i, j] = bias[i * k + j, column]
+    add_products(share, rows, k, query, each, key, 0)
+    for i in range(k):
+        highest = share[i, 0]
+        for j in range(1, k):
+            highest = max(highest, share[i, j])
+        norm = np.float32(0.0)
+        for j in range(k):
+            share[i, j] = np.exp(share[i, j] - highest)
+            norm += share[i, j]
+        for j in range(k):
+            share[i, j] /= norm
+    add_products(found, rows, k, share, k, value, 0)
+    seen[:, at : at + each] = found
 
 
 @njit(cache=True, fastmath={"contract", "reassoc"})
@@ -197,63 +232,41 @@ def rank(  # type: ignore[no-untyped-def]
         for t in range(f):
             value = (candidates[i, t] - mean[t]) * factor[t]
             inputs[i, t] = min(far, max(-far, value))
+    rows = np.arange(k * k)
     y = np.empty((k, width), np.float32)
     x = np.empty((k, width), np.float32)
-    _linear(inputs, first, first_bias, y)
+    _linear(inputs, first, 0, first_bias, rows, y)
     for i in range(k):
         for t in range(width):
             y[i, t] = max(y[i, t], zero)
-    _linear(y, second, second_bias, x)
-    bias = np.zeros((layers * heads, k, k), np.float32)
-    given = np.empty(g, np.float32)
+    _linear(y, second, 0, second_bias, rows, x)
+    bias = np.zeros((k * k, layers * heads), np.float32)
     if g:
+        given = np.empty((k * k, g), np.float32)
         for i in range(k):
             for j in range(k):
                 for t in range(g):
                     value = (pairs[i, j, t] - pair_mean[t]) * pair_factor[t]
-                    given[t] = min(far, max(-far, value))
-                for c in range(layers * heads):
-                    total = zero
-                    for t in range(g):
-                        total += pair_bias[c, t] * given[t]
-                    bias[c, i, j] = total
+                    given[i * k + j, t] = min(far, max(-far, value))
+        add_products(bias, rows, k * k, given, g, pair_bias, 0)
     mixed = np.empty((k, 3 * width), np.float32)
     hidden = np.empty((k, wide.shape[2]), np.float32)
     seen = np.empty((k, width), np.float32)
-    share = np.empty(k, np.float32)
     for layer in range(layers):
         _normalise(x, y)
-        _linear(y, mixing[layer], mixing_bias[layer], mixed)
+        _linear(y, mixing, layer, mixing_bias[layer], rows, mixed)
         for head in range(heads):
-            at = head * each
-            for i in range(k):
-                highest = np.float32(-1e30)
-                for j in range(k):
-                    total = bias[layer * heads + head, i, j]
-                    for t in range(at, at + each):
-                        total += mixed[i, t] * mixed[j, width + t]
-                    share[j] = total
-                    highest = max(highest, total)
-                norm = zero
-                for j in range(k):
-                    share[j] = np.exp(share[j] - highest)
-                    norm += share[j]
-                for t in range(at, at + each):
-                    seen[i, t] = zero
-                for j in range(k):
-                    part = share[j] / norm
-                    for t in range(at, at + each):
-                        seen[i, t] += part * mixed[j, 2 * width + t]
-        _linear(seen, joined[layer], joined_bias[layer], y)
+            _attend(mixed, head, each, bias, layer * heads + head, rows, seen)
+        _linear(seen, joined, layer, joined_bias[layer], rows, y)
         for i in range(k):
             for t in range(width):
                 x[i, t] += y[i, t]
         _normalise(x, y)
-        _linear(y, wide[layer], wide_bias[layer], hidden)
+        _linear(y, wide, layer, wide_bias[layer], rows, hidden)
         for i in range(k):
             for t in range(hidden.shape[1]):
                 hidden[i, t] = max(hidden[i, t], zero)
-        _linear(hidden, narrow[layer], narrow_bias[layer], y)
+        _linear(hidden, narrow, layer, narrow_bias[layer], rows, y)
         for i in range(k):
             for t in range(width):
                 x[i, t] += y[i, t]

@@ -74,8 +74,8 @@ class TaughtProjectionMethod(SoftProjectionMethod):
     name = "taught-projection"
     label = "taught-projection"
     look = Look("#7b3294", "star-diamond")
-    config: type[TrainConfig] = TaughtProjectionConfig
     taught = True
+    config: type[TrainConfig] = TaughtProjectionConfig
 
     def model(self, env: ProblemVecEnv, config: Any) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""

@@ -40,7 +40,7 @@ def bench_throughput(
 
     Returns:
         Records with ``steps_per_s``, ``ratio`` (to SB3's PPO on CartPole with the same network, 8
-        environments and batches of 64, measured beside each problem) and microseconds per step of
+        environments and batches of 64, measured just before) and microseconds per step of
         the parts. One thread.
     """
     records = []
@@ -48,9 +48,9 @@ def bench_throughput(
         drawn = [problem.generate(size, index=index) for index in range(8)]
         instances = [d.with_references(problem.sweep(d, 30, 0)) for d in drawn]
         space = brief_space(problem, features)
-        floor = cartpole_rate(train_config(seed=seed), steps)
         for method in methods:
             config = train_config(method=method, features=features, seed=seed)
+            floor = cartpole_rate(config, steps)
             clock = PartClock()
             rate, _, _ = time_training(problem, instances, space, config, steps, clock)
             records.append(

@@ -45,6 +45,7 @@ from lagco.instances import DataSet, Instance
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
 from lagco.problems import AnyProblem, problem_class
+from lagco.progress import Progress
 from lagco.store import SHA256, Kind, canonical_json, sha256
 
 RUN, CHECKPOINT, CURVE = "run.json", "checkpoint.safetensors", "progress.csv"
@@ -66,6 +67,8 @@ def train(
     problem: AnyProblem,
     data: Data | None = None,
     out: str | Path | None = None,
+    *,
+    progress: bool = True,
     **options: Any,
 ) -> Agent:
     """Train an agent for ``steps`` steps in all and write it to `out`.
@@ -78,11 +81,23 @@ def train(
         data: folder of a data set, the data set, or instances; for environments also options of
             ``reset``, one mapping or several, or ``seeds=``.
         out: folder of the bundle; it also holds checkpoint, curve and latent space.
+        progress: whether to show how it goes.
         options: see :class:`Trainer`; settings of the method are among them, such as ``method``,
             ``steps`` and ``seed``.
     """
-    trainer = Trainer(problem, data, out, **options)
-    return trainer.learn(trainer.config.steps - trainer.steps)
+    told: Report | None = options.pop("report", None)
+    with Progress("training, steps", show=progress) as shown:
+
+        def report(row: dict[str, Any]) -> None:
+            score = row["return"] if row["score"] in (None, "") else row["score"]
+            about = "" if score in (None, "") else f"score {float(score):.3f}"
+            shown.update(row["steps"], text=about)
+            if told is not None:
+                told(row)
+
+        trainer = Trainer(problem, data, out, report=report, **options)
+        shown.update(trainer.steps, trainer.config.steps)
+        return trainer.learn(trainer.config.steps - trainer.steps)
 
 
 class Trainer:

@@ -81,6 +81,16 @@ def _culprit(views: Mapping[str, GraphView]) -> str:
     )
 
 
+def _advance(problem: Problem, raw: Any) -> tuple[float, bool, bool, dict[str, Any]]:
+    return problem.advance(raw)
+
+
+def _step(problem: Problem, raw: Any) -> tuple[float, bool, bool, dict[str, Any]]:
+    """The same for a problem with a step of its own."""
+    _, *rest = problem.step(raw)
+    return tuple(rest)  # type: ignore[return-value]
+
+
 class ProblemVecEnv(VecEnv):
     """N problems, each on an instance of its own, reset on their own when an episode ends.
 
@@ -128,6 +138,7 @@ class ProblemVecEnv(VecEnv):
             )
             for i in range(envs)
         ]
+        self._step = _advance if problem.step is Problem.step else _step
         self._episodes: list[dict[str, Any]] = [{} for _ in range(envs)]
         self._scale_rewards = scale_rewards
         self._shaped_rewards = shaped_rewards
@@ -194,7 +205,7 @@ class ProblemVecEnv(VecEnv):
     def _advance(self, index: int, raw: Any) -> tuple[float, dict[str, Any], bool, bool]:
         """Step one problem: reward, info, whether its episode is over, and whether it was cut."""
         problem = self.problems[index]
-        reward, terminated, truncated, info = problem.advance(raw)
+        reward, terminated, truncated, info = self._step(problem, raw)
         self._episodes[index]["actions"].append(raw)
         self._returns[index] += reward
         if self._shaped_rewards:
@@ -338,7 +349,7 @@ class ProblemVecEnv(VecEnv):
             self._observe(index, self._observations[index])
             for action in episode["actions"]:
                 raw = np.asarray(action) if isinstance(action, list) else int(action)
-                reward, *_ = self.problems[index].advance(raw)
+                reward, *_ = self._step(self.problems[index], raw)
                 self._returns[index] += reward
                 self._episodes[index]["actions"].append(raw)
             self._observe(index, self._observations[index])

@@ -4,42 +4,113 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NoReturn
+from importlib import import_module
+from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
+from typer.core import TyperCommand, TyperGroup
 
-from lagco.cli import bench, report, study
-from lagco.cli.check import check
-from lagco.cli.demonstrate import demonstrate
-from lagco.cli.embed import embed
-from lagco.cli.evaluate import evaluate
-from lagco.cli.generate import generate
-from lagco.cli.info import info
-from lagco.cli.pretrain import pretrain
-from lagco.cli.problems import problems
-from lagco.cli.render import render
-from lagco.cli.solve import solve
+from lagco.cli.options import CONTEXT
 from lagco.cli.syntax import in_command_syntax
-from lagco.cli.train import train
-from lagco.cli.warm import warm
-from lagco.errors import LagcoError
+from lagco.errors import LagcoError, UnknownName, suggest
+
+#: commands in the order of --help, and what they do; each is a module of this package
+COMMANDS = {
+    "solve": "Solve an instance file, or a folder of them, within a time limit.",
+    "sample": "Write an instance that comes with lagco to a file.",
+    "generate": "Generate a data set of random instances with references.",
+    "train": "Train an agent, or go on with a run.",
+    "evaluate": "Evaluate agents and plain policies on a data set.",
+    "info": "Say what a file or folder is, and verify it.",
+    "problems": "List the problems.",
+    "agents": "List the agents that come with lagco.",
+    "study": "Run the paper's experiments.",
+    "report": "Write the page of a study.",
+    "check": "Check that a problem is well declared.",
+    "pretrain": "Pre-train the graph encoder of a problem.",
+    "embed": "Measure how crowded an action space is, and draw it.",
+    "demonstrate": "Keep what a teacher does as a data set.",
+    "render": "Draw an agent at work: an animation or a picture.",
+    "warm": "Compile what solve needs.",
+    "bench": "Measure speed.",
+}
+
+
+class Commands(TyperGroup):
+    """Commands that are imported when they are called, so that help is quick."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names in the order of help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name; for help, only its sentence."""
+        if cmd_name not in COMMANDS:
+            raise UnknownName(suggest("command", cmd_name, COMMANDS))
+        if ctx is not None and ctx.params.get("listed"):
+            return TyperCommand(cmd_name, help=COMMANDS[cmd_name])
+        return load_command(cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Help without importing any command."""
+        ctx.params["listed"] = True
+        super().format_help(ctx, formatter)
+
+
+def load_command(name: str) -> Any:
+    """The command of a module of this package: its function of that name, or its group."""
+    module = import_module(f"lagco.cli.{name}")
+    if hasattr(module, "group"):
+        return typer.main.get_command(module.group)
+    made = typer.Typer(add_completion=False)
+    made.command(name, context_settings=CONTEXT)(getattr(module, name))
+    return typer.main.get_command(made)
+
 
 app = typer.Typer(
     name="lagco",
+    cls=Commands,
     help="Reinforcement learning on graph combinatorial optimisation.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    context_settings=CONTEXT,
 )
-for command in (
-    problems, generate, info, check, evaluate, pretrain, embed, demonstrate, train, solve, render,
-    warm,
-):  # fmt: skip
-    app.command()(command)
-bench.add_commands(app)
-report.add_commands(app)
-study.add_commands(app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from lagco import __version__
+
+        typer.echo(f"lagco {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Results and errors alone.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Errors with their tracebacks.")
+    ] = False,
+    no_progress: Annotated[
+        bool, typer.Option("--no-progress", help="Show neither bars nor lines of progress.")
+    ] = False,
+) -> None:
+    """Reinforcement learning on graph combinatorial optimisation."""
+    global _verbose
+    _verbose = verbose
+    if quiet or no_progress:
+        from lagco.progress import silence
+
+        silence()
+
+
+_verbose = False
 
 
 def main() -> None:
@@ -49,6 +120,8 @@ def main() -> None:
     try:
         app()
     except (LagcoError, OSError) as error:
+        if _verbose:
+            raise
         text = str(error)
         if isinstance(error, OSError) and error.filename is not None:
             text = f"{error.filename2 or error.filename}: {error.strerror}"
@@ -57,13 +130,15 @@ def main() -> None:
         from lagco.problems import user_line
 
         where = user_line(error)
-        if where is None:  # not in the user's own code: the whole traceback says more
+        if where is None or _verbose:  # not in the user's own code: the whole traceback says more
             raise
         _fail(f"{where}; mend it there, and try lagco check")
 
 
 def _fail(text: str) -> NoReturn:
-    text = in_command_syntax(text, typer.main.get_command(app), sys.argv[1:])
-    Console(stderr=True, soft_wrap=True).print("[red]error:[/red]", end=" ")
-    Console(stderr=True, soft_wrap=True, markup=False, highlight=False).print(text)
+    called = next((word for word in sys.argv[1:] if word in COMMANDS), None)
+    if called is not None:
+        text = in_command_syntax(text, load_command(called), sys.argv[1:])
+    error = "\x1b[31merror:\x1b[0m" if sys.stderr.isatty() else "error:"
+    typer.echo(f"{error} {text}", err=True)
     sys.exit(1)

@@ -6,20 +6,21 @@ from typing import Annotated, Any
 
 import typer
 
+from lagco.cli.options import CONTEXT, Features, whole, whole_numbers
 from lagco.cli.output import AsJson, print_json, print_table
 from lagco.errors import UsageError
 
+ProblemName = Annotated[str, typer.Option(help="Name of a problem.")]
+Method = Annotated[str, typer.Option(help="Method.")]
+group = typer.Typer(
+    help="Measure speed; every figure in the documents comes from here.",
+    no_args_is_help=True,
+    context_settings=CONTEXT,
+    add_completion=False,
+)
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the command group of this module."""
-    group = typer.Typer(help="Measure speed; every figure in the documents comes from here.")
-    group.command()(decode)
-    group.command()(encode)
-    group.command()(latency)
-    group.command()(throughput)
-    app.add_typer(group, name="bench")
 
-
+@group.command(context_settings=CONTEXT)
 def decode(
     structures: Annotated[
         str, typer.Option(help="Among pairs, triples, paths, with commas.")
@@ -38,7 +39,7 @@ def decode(
     """Nearest-action search against FAISS flat, build included, on one thread."""
     from lagco.search.bench import bench_decode
 
-    sizes = None if actions is None else _whole_numbers("--actions", actions)
+    sizes = None if actions is None else _sizes("--actions", actions)
     options: dict[str, Any] = {} if sizes is None else {"actions": sizes}
     records = bench_decode(
         structures.split(","),
@@ -51,8 +52,9 @@ def decode(
     _print("nearest-action search", records, as_json)
 
 
+@group.command(context_settings=CONTEXT)
 def encode(
-    problem: Annotated[str, typer.Option(help="Name of a problem.")] = "tsp",
+    problem: ProblemName = "tsp",
     size: Annotated[int, typer.Option(help="Decision variables of the instance.")] = 100,
     as_json: AsJson = False,
 ) -> None:
@@ -63,18 +65,19 @@ def encode(
     _print("encoding", [bench_encode(problem_class(problem), size=size)], as_json)
 
 
+@group.command(context_settings=CONTEXT)
 def latency(
-    problem: Annotated[str, typer.Option(help="Name of a problem.")] = "tsp",
+    problem: ProblemName = "tsp",
     sizes: Annotated[str, typer.Option(help="Sizes with commas.")] = "20,50,100,150",
-    method: Annotated[str, typer.Option(help="Method.")] = "projection",
-    features: Annotated[str, typer.Option(help="Feature set.")] = "full",
+    method: Method = "projection",
+    features: Features = "full",
     as_json: AsJson = False,
 ) -> None:
     """Whole decisions and their parts, on one thread."""
     from lagco.agents.bench import bench_latency
     from lagco.problems import problem_class
 
-    listed = _whole_numbers("--sizes", sizes)
+    listed = _sizes("--sizes", sizes)
     _print(
         "decisions",
         bench_latency(problem_class(problem), listed, method, features=features),
@@ -82,6 +85,7 @@ def latency(
     )
 
 
+@group.command(context_settings=CONTEXT)
 def throughput(
     problems: Annotated[
         str, typer.Option(help="Problems with commas, sizes after a colon.")
@@ -89,8 +93,8 @@ def throughput(
     methods: Annotated[
         str | None, typer.Option(help="Methods with commas; all that no teacher is needed for.")
     ] = None,
-    features: Annotated[str, typer.Option(help="Feature set.")] = "full",
-    steps: Annotated[int, typer.Option(help="Steps to time, after a first rollout.")] = 8192,
+    features: Features = "full",
+    steps: Annotated[int, whole("Steps to time, after a first rollout.")] = 8192,
     as_json: AsJson = False,
 ) -> None:
     """Training steps per second, beside SB3's PPO on CartPole, and microseconds of each part."""
@@ -102,7 +106,7 @@ def throughput(
     for entry in problems.split(","):
         name, _, size = entry.partition(":")
         cls = problem_class(name)
-        sizes[cls] = _whole_numbers("--problems", size)[0] if size else cls.default_size
+        sizes[cls] = _sizes("--problems", size)[0] if size else cls.default_size
     every = [name for name, method in METHODS.items() if not method.taught]
     chosen = every if methods is None else methods.split(",")
     records = bench_throughput(sizes, chosen, features=features, steps=steps)
@@ -112,22 +116,15 @@ def throughput(
 def _print(title: str, records: list[dict[str, Any]], as_json: bool) -> None:
     if as_json:
         print_json(records)
-        return
-    rows = [[_cell(value) for value in record.values()] for record in records]
-    print_table(title, records[0], rows)
+    else:
+        print_table(title, records[0], [record.values() for record in records])
 
 
-def _cell(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _whole_numbers(option: str, text: str) -> list[int]:
+def _sizes(option: str, text: str) -> list[int]:
     """Positive numbers with commas; 1e6 is one too."""
     try:
-        found = [int(float(part)) for part in text.split(",")]
-    except (ValueError, OverflowError):
+        found = whole_numbers(option, text)
+    except UsageError:
         found = []
     if not found or min(found) < 1:
         raise UsageError(f"{option} {text}: positive numbers with commas, such as 20,50 or 1e6")

@@ -7,12 +7,13 @@ from typing import Annotated
 
 import typer
 
+from lagco.cli.options import Problem, Seed
 from lagco.cli.output import AsJson, print_json, print_table
 
 
 def check(
-    problem: Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")],
-    seed: Annotated[int, typer.Option(help="Seed of the check.")] = 0,
+    problem: Problem,
+    seed: Seed = 0,
     episodes: Annotated[int, typer.Option(help="Episodes to follow.")] = 2,
     max_steps: Annotated[int, typer.Option(help="Steps per episode at most.")] = 200,
     as_json: AsJson = False,

@@ -7,16 +7,14 @@ from typing import Annotated
 
 import typer
 
-from lagco.cli.options import Data, Dpi, Features, Problem, Seed, Side
-from lagco.cli.output import AsJson, print_facts, print_json
+from lagco.cli.options import Data, Dpi, Encoder, Features, Problem, Seed, Side
+from lagco.cli.output import AsJson, print_result
 
 
 def embed(
     problem: Problem,
     data: Data,
-    encoder: Annotated[
-        Path | None, typer.Option(help="Folder of an encoder; pre-trained on the data without.")
-    ] = None,
+    encoder: Encoder = None,
     agent: Annotated[
         str | None,
         typer.Option(help="Instead: folder of an agent, or default (the one lagco brings)."),
@@ -44,4 +42,4 @@ def embed(
         side=side,
         dpi=dpi,
     )
-    print_json(found) if as_json else print_facts(found)
+    print_result(found, as_json)

@@ -5,37 +5,46 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
+from lagco.cli.options import Data, Decoder, Neighbours, OtherProblem, names, whole
 from lagco.cli.output import AsJson, print_json, print_table
-from lagco.errors import UsageError
+from lagco.errors import UnknownName, UsageError, suggest
+from lagco.policies import POLICIES
+from lagco.results.evaluation import Evaluation, by_training
 from lagco.results.measures import MEASURES, RETURN
-
-if TYPE_CHECKING:
-    from lagco.results.evaluation import Evaluation
+from lagco.results.numbers import significant
 
 
 def evaluate(
-    data: Annotated[Path, typer.Option(help="Folder of a data set, or an instance file.")],
+    data: Data,
     agent: Annotated[
-        list[Path] | None, typer.Argument(help="Folders of trained agents.", show_default=False)
+        list[str] | None,
+        typer.Argument(
+            help="Folders of trained agents, or names of problems for the agents that come with "
+            "lagco.",
+            show_default=False,
+        ),
     ] = None,
     policy: Annotated[
         str | None,
-        typer.Option(help="random, greedy, or several with commas; by default those that can."),
+        typer.Option(
+            help="random, greedy, solver (the values of the references), or several with commas; "
+            "by default all that can."
+        ),
     ] = None,
-    decoder: Annotated[
-        str | None,
-        typer.Option(help="nearest, sampled, rule:module:function, scored or preview."),
+    decoder: Decoder = None,
+    k: Neighbours = 10,
+    episodes: Annotated[int, whole("Episodes per instance.")] = 5,
+    seed: Annotated[
+        int | None, whole("Seed of the first episode; the paper's test seeds by default.")
     ] = None,
-    k: Annotated[int, typer.Option("--k", help="Nearest actions the decoder sees.")] = 10,
-    episodes: Annotated[int, typer.Option(help="Episodes per instance.")] = 5,
-    problem: Annotated[
-        str | None, typer.Option(help="module:Class, if the problem is not one of lagco's.")
+    start: Annotated[
+        str | None, typer.Option(help="worst, current or default; the problem's own by default.")
     ] = None,
+    problem: OtherProblem = None,
     per_instance: Annotated[
         bool, typer.Option("--per-instance", help="Also print a row per instance and policy.")
     ] = False,
@@ -50,27 +59,36 @@ def evaluate(
     from lagco.evaluation import solver_evaluation
     from lagco.problems import problem_class
 
+    if decoder is not None and not agent:
+        raise UsageError(f"--decoder {decoder}: for agents; no agent is given")
+    chosen = None if policy is None else names(policy)
+    for name in chosen or ():
+        if name not in (*POLICIES, "solver"):
+            raise UnknownName(suggest("policy", name, (*POLICIES, "solver")))
     evaluations = []
+    how: dict[str, Any] = {"episodes": episodes, "seed": seed, "start": start}
     for folder in agent or ():
         bundle = lagco.load(folder, problem, decoder=decoder)
-        found = lagco.evaluate(
-            bundle, data, episodes=episodes, problem=problem, decoder=decoder, k=k
-        )
+        found = lagco.evaluate(bundle, data, problem=problem, decoder=decoder, k=k, **how)
         label = f"{folder}: {found.policy}" if len(agent or ()) > 1 else found.policy
         evaluations.append(replace(found, policy=f"{label}, {decoder}" if decoder else label))
     if problem is None and evaluations:  # a file may serve several problems
         problem = evaluations[0].problem
-    if policy is None:
+    if chosen is None:
         able = problem is None or hasattr(problem_class(problem), "preview")
-        policy = "random,greedy" if able else "random"
+        chosen = ["random", "greedy", "solver"] if able else ["random", "solver"]
     evaluations += [
-        lagco.evaluate(name.strip(), data, episodes=episodes, problem=problem)
-        for name in policy.split(",")
-        if name.strip()
+        lagco.evaluate(name, data, problem=problem, **how) for name in chosen if name in POLICIES
     ]
-    solver = solver_evaluation(data, problem)
-    if solver is not None:
-        evaluations.append(solver)
+    if "solver" in chosen:
+        solver = solver_evaluation(data, problem, start)
+        if solver is not None:
+            evaluations.append(solver)
+        elif policy is not None:
+            raise UsageError(
+                f"--policy solver: {data} holds no values of the solver; generate it with "
+                "--references both"
+            )
     if not evaluations:
         raise UsageError("there is nothing to evaluate: give the folder of an agent or --policy")
     if as_json:
@@ -92,8 +110,6 @@ def print_scores(
 
     Interquartile means, with 95 % bootstrap intervals for the best.
     """
-    from lagco.results.evaluation import by_training
-
     for part, restricted in by_training(evaluations).items():
         count = len(restricted[0].results)
         kind = f"{count} {part} instances" if agents else f"{count} instances"
@@ -147,8 +163,8 @@ def print_instances(
     """A row per instance and policy."""
     columns = (
         "instance",
-        "size",
         "policy",
+        "size",
         "seen",
         "objective: first",
         f"best of {episodes}",
@@ -165,8 +181,8 @@ def print_instances(
             rows.append(
                 [
                     result.instance,
-                    str(result.size),
                     evaluation.policy,
+                    str(result.size),
                     "seen" if result.seen else "",
                     _number(result.first("objective_best")),
                     _number(result.best("objective_best", maximise=maximise)),
@@ -175,13 +191,16 @@ def print_instances(
                 ]
             )
     count = len(evaluations[0].results)
-    _print_filled(f"{count} instances".join(title), columns, rows)
+    _print_filled(f"{count} instances".join(title), columns, rows, keys=2)
 
 
-def _print_filled(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def _print_filled(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], keys: int = 1
+) -> None:
     """A table without the columns in which no row says anything."""
     filled = [i for i in range(len(columns)) if any(row[i] not in ("", "-") for row in rows)]
-    print_table(title, [columns[i] for i in filled], [[row[i] for i in filled] for row in rows])
+    cells = [[row[i] for i in filled] for row in rows]
+    print_table(title, [columns[i] for i in filled], cells, keys)
 
 
 def _number(value: float | None, key: str = "objective") -> str:
@@ -189,4 +208,4 @@ def _number(value: float | None, key: str = "objective") -> str:
         return "-" if value is None else "inf"
     if key.startswith("gap"):
         return f"{round(value, 2) + 0.0:.2f}"  # no minus before a zero
-    return f"{value:.6g}" if key.startswith(("objective", RETURN)) else f"{value:.3f}"
+    return significant(value, 6) if key.startswith(("objective", RETURN)) else f"{value:.3f}"

@@ -8,18 +8,24 @@ from typing import Annotated, Any
 
 import typer
 
-from lagco.cli.options import whole_numbers
-from lagco.cli.output import AsJson, print_facts, print_json
+from lagco.cli.options import Problem, Seed, Workers, kept, whole_number, whole_numbers
+from lagco.cli.output import AsJson, print_result
 from lagco.errors import UsageError
 
 
 def generate(
-    problem: Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")],
+    problem: Problem,
     out: Annotated[Path, typer.Option(help="Folder to write to.")],
     n: Annotated[
-        int | None, typer.Option("-n", help="Number of instances; 101 by default.")
+        int | None,
+        typer.Option(
+            "-n",
+            help="Number of instances; 101 by default.",
+            parser=whole_number,
+            metavar="INTEGER",
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the data set.")] = 42,
+    seed: Seed = 42,
     sizes: Annotated[
         str | None,
         typer.Option(help="One size, several in turn as 20,50, or a range as 10-20."),
@@ -41,27 +47,27 @@ def generate(
             "NAME=VALUE; may be repeated."
         ),
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes; one per core by default.")] = None,
+    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Generate a data set of random instances with references."""
     import lagco
 
-    lagco.generate(
-        problem,
-        n,
-        seed=seed,
-        out=out,
-        sizes=sizes,
-        seeds=None if seeds is None else whole_numbers("seeds", seeds),
-        options=_parsed(option) if option else None,
-        references=references,
-        sweeps=sweeps,
-        workers=workers,
-        progress=not as_json,
-    )
-    described = lagco.info(out)
-    print_json(described) if as_json else print_facts(described)
+    with kept(f"finished instances are kept in {out}; the same command goes on from there"):
+        lagco.generate(
+            problem,
+            n,
+            seed=seed,
+            out=out,
+            sizes=sizes,
+            seeds=None if seeds is None else whole_numbers("seeds", seeds),
+            options=_parsed(option) if option else None,
+            references=references,
+            sweeps=sweeps,
+            workers=workers,
+            progress=not as_json,
+        )
+    print_result(lagco.info(out), as_json)
 
 
 def _parsed(options: list[str]) -> dict[str, Any]:

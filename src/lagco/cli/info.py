@@ -2,20 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from lagco.cli.output import AsJson, print_facts, print_json
+from lagco.cli.output import AsJson, print_result
+
+#: entries of a description that only JSON shows, by kind
+_LONG = {
+    "agent": ("config", "facts", "space", "measured"),
+    "data set": ("extents",),
+    "encoder": ("held-out loss",),
+    "instance": ("arrays", "params"),
+}
+#: lists with more entries are counted
+_LISTED = 8
 
 
 def info(
-    path: Annotated[Path, typer.Argument(help="An instance file or the folder of a data set.")],
+    path: Annotated[
+        Path,
+        typer.Argument(
+            help="An instance file, or the folder of a data set, an agent, an encoder, a training "
+            "run or a study; or a record of one."
+        ),
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Say what a file or folder is, and verify it."""
     import lagco
 
     described = lagco.info(path)
-    print_json(described) if as_json else print_facts(described)
+    print_result(described if as_json else _brief(described), as_json)
+
+
+def _brief(described: Mapping[str, Any]) -> dict[str, Any]:
+    """What fits a screen: checksums short, long lists counted, details left to JSON."""
+    found: dict[str, Any] = {}
+    if described["kind"] == "agent":
+        config = described["config"]
+        names = ("features", "strategy", "decoder", "preset")
+        found = {name: config[name] for name in names if name in config}
+        found |= {"seconds": described["measured"].get("seconds")}
+        found = {name: value for name, value in found.items() if value is not None}
+    left_out = _LONG.get(described["kind"], ())
+    kept = {name: value for name, value in described.items() if name not in left_out}
+    return {name: _short(value) for name, value in (kept | found).items() if value not in ({}, [])}
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _short(item) for name, item in value.items() if item not in ({}, [], None)}
+    if isinstance(value, str) and len(value) == 64:
+        return f"{value[:12]}…"
+    if not isinstance(value, list):
+        return value
+    if any(isinstance(item, str) and len(item) == 64 for item in value):
+        return len(value)
+    if len(value) <= _LISTED:
+        return value
+    if all(isinstance(item, int | float) for item in value):
+        return f"{len(value)}, from {min(value)} to {max(value)}"
+    return len(value)

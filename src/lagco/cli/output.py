@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+
+from lagco.results.numbers import significant
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+#: characters that a column takes in addition to its text
+_FRAME = 3
 
 
 def print_json(value: Any) -> None:
@@ -19,37 +20,112 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=1, allow_nan=False))
 
 
-def print_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    """Print rows under a title; names from files are not taken for markup."""
-    table = Table(title=escape(title), title_justify="left")
-    for column in columns:
-        table.add_column(escape(column), overflow="fold")
+def print_result(found: Mapping[str, Any], as_json: bool) -> None:
+    """Print names and values, for people or machines."""
+    print_json(found) if as_json else print_facts(found)
+
+
+def print_table(
+    title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], keys: int = 1
+) -> None:
+    """Print rows under a title; names from files are not taken for markup.
+
+    What does not fit the width of the terminal (or ``COLUMNS``) is printed below, beside the first
+    `keys` columns again; words are never broken.
+    """
+    from rich.console import Console
+
+    names = list(columns)
+    cells = [[text(cell) for cell in row] for row in rows]
+    console = Console()
+    for number, places in enumerate(_fitting(names, cells, console.width, keys)):
+        _print_part(console, title if not number else "", names, cells, places)
+
+
+def _fitting(
+    names: Sequence[str], rows: Sequence[Sequence[str]], width: int, keys: int
+) -> list[list[int]]:
+    """Columns of each of several tables that fit a width, the first ones in all of them."""
+    widths = [_longest_word([name, *(row[i] for row in rows)]) for i, name in enumerate(names)]
+    groups: list[list[int]] = [list(range(keys))]
+    for place in range(keys, len(names)):
+        used = sum(widths[i] + _FRAME for i in [*groups[-1], place]) + 1
+        if used > width and len(groups[-1]) > keys:
+            groups.append(list(range(keys)))
+        groups[-1].append(place)
+    return groups
+
+
+def _longest_word(texts: Iterable[str]) -> int:
+    return max((len(word) for content in texts for word in content.split()), default=0)
+
+
+def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Widths of columns that together fit, none below its longest word."""
+    least = [_longest_word(texts) for texts in columns]
+    wanted = [max(map(len, texts)) for texts in columns]
+    spare = width - 1 - sum(size + _FRAME for size in least)
+    for place in sorted(range(len(columns)), key=lambda i: wanted[i] - least[i]):
+        more = max(0, min(wanted[place] - least[place], spare))
+        least[place], spare = least[place] + more, spare - more
+    return least
+
+
+def _print_part(
+    console: Any, title: str, names: Sequence[str], rows: Sequence[Sequence[str]], places: list[int]
+) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=escape(title) or None, title_justify="left")
+    columns = [[names[place], *(row[place] for row in rows)] for place in places]
+    for (name, *_), width in zip(columns, _widths(columns, console.width), strict=True):
+        table.add_column(escape(name), width=width, overflow="fold")
     for row in rows:
-        table.add_row(*(escape(str(cell)) for cell in row))
-    _console().print(table)
+        table.add_row(*(escape(row[place]) for place in places))
+    console.print(table)
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:
-    """Print names and values, nested ones indented."""
-    rows = []
+    """Print names and values; those of tables are named after both."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in _flat(facts):
+        table.add_row(escape(name), escape(value))
+    Console().print(table)
+
+
+def _flat(facts: Mapping[str, Any], above: str = "") -> Iterable[tuple[str, str]]:
     for name, value in facts.items():
+        spelled = f"{above}{name}" if above else name.replace("_", " ")
         if isinstance(value, Mapping):
-            rows += [(f"{name}.{key}", _plain(item)) for key, item in value.items()]
+            yield from _flat(value, f"{spelled}, ")
         else:
-            rows.append((name, _plain(value)))
-    table = Table(show_header=False, box=None)
-    for name, text in rows:
-        table.add_row(escape(name), escape(text))
-    _console().print(table)
+            yield spelled, text(value)
 
 
-def _console() -> Console:
-    """The terminal as it is; wide enough for a table where output goes to a file or a pipe."""
-    console = Console()
-    return console if console.is_terminal else Console(width=140)
-
-
-def _plain(value: Any) -> str:
+def text(value: object) -> str:
+    """A value as tables show it: no brackets, no powers of ten between 0.001 and a million."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 1e6 else significant(value, 4)
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_plain(item)}" for key, item in value.items())
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+        return ", ".join(f"{name} {text(item)}" for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(text(item) for item in value)
+    return str(value)
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, whichever reads best."""
+    if seconds < 90:
+        return f"{significant(seconds, 2)} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from lagco.cli.options import Data, Features, Problem, Seed
-from lagco.cli.output import AsJson, print_facts, print_json
+from lagco.cli.options import Data, Device, Features, Problem, Seed, whole
+from lagco.cli.output import AsJson, print_result
 
 
 def pretrain(
@@ -21,8 +21,8 @@ def pretrain(
         str, typer.Option(help="Stack: nnconv, sage, gcn, gat, gin or edgeconv, with commas.")
     ] = "nnconv,sage",
     variational: Annotated[bool, typer.Option(help="Variational auto-encoder (VGAE).")] = False,
-    steps: Annotated[int, typer.Option(help="Gradient steps at most.")] = 500,
-    device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
+    steps: Annotated[int, whole("Gradient steps at most.")] = 500,
+    device: Device = "cpu",
     as_json: AsJson = False,
 ) -> None:
     """Pre-train the graph encoder of a problem on random valid trajectories."""
@@ -49,4 +49,4 @@ def pretrain(
         if row["split"] == "held-out":
             last[f"{row['view']}/{row['head']}"] = row["loss"]
     described = {**encoder.training, **encoder.measured, "held-out loss": last, "out": str(out)}
-    print_json(described) if as_json else print_facts(described)
+    print_result(described, as_json)

@@ -8,18 +8,16 @@ from typing import Annotated
 import typer
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    app.command()(report)
-
-
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.")],
     out: Annotated[Path, typer.Option(help="The page; tables go beside it.")] = Path("report.html"),
     episodes: Annotated[bool, typer.Option(help="Draw episodes of trained agents.")] = True,
     problem: Annotated[
         list[str] | None,
-        typer.Option(help="module:Class whose episodes to draw, if it is not one of lagco's."),
+        typer.Option(
+            help="module:Class whose episodes to draw, if it is not one of lagco's.",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
     """Write the page of a study, with its tables as LaTeX and CSV beside it."""

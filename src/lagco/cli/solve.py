@@ -7,12 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from lagco.cli.options import Dpi, Side
+from lagco.cli.options import INTERRUPTED, Dpi, Side
 from lagco.cli.output import AsJson, print_facts, print_json
 from lagco.errors import UsageError
-
-#: exit code of a command that was stopped by Ctrl-C
-INTERRUPTED = 130
 
 
 def solve(
@@ -116,6 +113,11 @@ def solve(
     if plot is not None:
         answer.draw(plot, side=side, dpi=dpi)
     _print(answer.as_dict(), as_json)
+    if not as_json:
+        written = {"solution": out, "curve": trace, "picture": plot}
+        for what, path in written.items():
+            if path is not None:
+                typer.echo(f"{what} written to {path}")
     if answer.interrupted:
         raise typer.Exit(INTERRUPTED)
 
@@ -132,6 +134,7 @@ def _solve_folder(
         raise UsageError(f"{folder} is a folder: give --out, a CSV file for the table")
     for row in solve_folder(folder, out, **options):
         typer.echo(f"{row['file']}: {row['objective'] or row['error']}")
+    typer.echo(f"table written to {out}")
 
 
 def _progress(began: float, seconds: float) -> Any:

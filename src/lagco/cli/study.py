@@ -1,246 +1,153 @@
-"""The studies of the paper: `study generalization`, `scalability`, `tune`, `training-time`,
-`throughput`, `embeddings`."""
+"""The studies of the paper, one command each; their options are the fields of their settings."""
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
+from lagco.cli.options import CONTEXT, INTERRUPTED, names, whole_number, whole_numbers
 from lagco.cli.output import AsJson, print_json, print_table
-from lagco.cli.study_output import (
-    print_embeddings,
-    print_estimate,
-    print_generalization,
-    print_rates,
-    print_scaling,
-    print_searches,
-    print_status,
-    print_training_times,
-    progress_bar,
-    watch_by,
-)
-from lagco.errors import UsageError
+from lagco.cli.study_output import RESULTS, print_estimate, print_status
+from lagco.errors import UnknownName, UsageError, suggest
 
 if TYPE_CHECKING:
     from lagco.study import Ledger
     from lagco.study.settings import Settings
 
-
-def add_commands(app: typer.Typer) -> None:
-    """Add the command group of this module."""
-    group = typer.Typer(help="Run the paper's experiments; what is done is not done again.")
-    group.command()(generalization)
-    group.command()(scalability)
-    group.command()(tune)
-    group.command("training-time")(training_time)
-    group.command()(throughput)
-    group.command()(embeddings)
-    app.add_typer(group, name="study")
-
+#: the studies in order, and what they do
+STUDIES = {
+    "generalization": "Train on few instances, test on all others.",
+    "scalability": "Time whole decisions over growing sizes, and fit power laws.",
+    "tune": "Search for hyper-parameters.",
+    "training-time": "Time full training runs, one after the other.",
+    "throughput": "Measure the steps per second of training and testing.",
+    "embeddings": "Measure and project action spaces.",
+}
 
 Out = Annotated[Path, typer.Option(help="Folder of the ledger.")]
 Preset = Annotated[str, typer.Option(help="default, paper, smoke or tiny.")]
-Status = Annotated[bool, typer.Option("--status", help="Say where the study stands.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and how long.")]
 Engine = Annotated[str, typer.Option(help="local or ray.")]
 Address = Annotated[str | None, typer.Option(help="Of a Ray cluster, such as auto.")]
-Workers = Annotated[int | None, typer.Option(help="Processes; one per core by default.")]
-OneWorker = Annotated[int | None, typer.Option(help="Processes; one by default.")]
-Problems = Annotated[str | None, typer.Option(help="Names or module:Class, with commas.")]
-Methods = Annotated[str | None, typer.Option(help="Methods with commas.")]
-Features = Annotated[str | None, typer.Option(help="Feature sets with commas: full, paper.")]
-Seeds = Annotated[str | None, typer.Option(help="Training seeds with commas.")]
-Steps = Annotated[int | None, typer.Option(help="Environment steps of a run or trial.")]
-Instances = Annotated[int | None, typer.Option(help="Instances per problem.")]
-Sizes = Annotated[str | None, typer.Option(help="Sizes of instances, as in lagco generate.")]
-Sweeps = Annotated[int | None, typer.Option(help="Sweeps of the references.")]
-Episodes = Annotated[int | None, typer.Option(help="Episodes per test instance.")]
-Training = Annotated[str | None, typer.Option(help="Training values: default or paper.")]
+Workers = Annotated[int | None, typer.Option(help="Processes; as the study needs by default.")]
+Status = Annotated[bool, typer.Option("--status", help="Say where the study stands.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and how long.")]
+#: options of every study, with their defaults, after those of its settings
+_COMMON: dict[str, tuple[Any, Any]] = {
+    "engine": (Engine, "local"),
+    "address": (Address, None),
+    "workers": (Workers, None),
+    "status": (Status, False),
+    "dry_run": (DryRun, False),
+    "as_json": (AsJson, False),
+}
 
 
-def generalization(
-    out: Out,
-    preset: Preset = "default",
-    problems: Problems = None,
-    methods: Methods = None,
-    strategies: Annotated[
-        str | None, typer.Option(help="small, medium, large, varied, with commas.")
-    ] = None,
-    seeds: Seeds = None,
-    features: Features = None,
-    steps: Annotated[str | None, typer.Option(help="Steps per run; several with commas.")] = None,
-    instances: Instances = None,
-    sizes: Sizes = None,
-    sweeps: Sweeps = None,
-    episodes: Episodes = None,
-    training: Training = None,
-    engine: Engine = "local",
-    address: Address = None,
-    workers: Workers = None,
-    status: Status = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Train on few instances, test on all others: every problem, method, strategy and seed."""
-    ledger = _run("generalization", locals())
-    if ledger is not None:
-        from lagco.study import generalization_table
+class StudyGroup(TyperGroup):
+    """The commands of the studies, made from their settings when one is asked for."""
 
-        rows = generalization_table(ledger, ("score", "solver_score", "gap"), ("best",))
-        _show(rows, as_json, print_generalization)
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of the studies."""
+        return list(STUDIES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a study; for help, only its sentence."""
+        if cmd_name not in STUDIES:
+            raise UnknownName(suggest("study", cmd_name, STUDIES))
+        if ctx is not None and ctx.params.get("listed"):
+            return TyperCommand(cmd_name, help=STUDIES[cmd_name])
+        made = typer.Typer(add_completion=False)
+        made.command(cmd_name, context_settings=CONTEXT)(_command(cmd_name))
+        return typer.main.get_command(made)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Help without reading any settings."""
+        ctx.params["listed"] = True
+        super().format_help(ctx, formatter)
 
 
-def scalability(
-    out: Out,
-    preset: Preset = "default",
-    problems: Problems = None,
-    methods: Annotated[
-        str | None,
-        typer.Option(help="Methods that look for an action among all, or faiss-flat; with commas."),
-    ] = None,
-    features: Features = None,
-    sizes: Annotated[str | None, typer.Option(help="Sizes with commas, for all problems.")] = None,
-    decisions: Annotated[int | None, typer.Option(help="Decisions to time per size.")] = None,
-    seconds: Annotated[float | None, typer.Option(help="Spent on a size at most.")] = None,
-    engine: Engine = "local",
-    address: Address = None,
-    workers: OneWorker = None,
-    status: Status = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Time whole decisions and their parts over growing sizes, and fit power laws."""
-    ledger = _run("scalability", locals())
-    if ledger is not None:
-        from lagco.study import scaling
-
-        rows = scaling(ledger)
-        _show(rows, as_json, print_scaling)
+group = typer.Typer(
+    cls=StudyGroup,
+    help="Run the paper's experiments; what is done is not done again.",
+    no_args_is_help=True,
+    context_settings=CONTEXT,
+    add_completion=False,
+)
 
 
-def tune(
-    out: Out,
-    preset: Preset = "default",
-    problems: Problems = None,
-    spaces: Annotated[
-        str | None,
-        typer.Option(help="discrete, projection, iterative, gae, or TOML files, with commas."),
-    ] = None,
-    features: Features = None,
-    trials: Annotated[int | None, typer.Option(help="Trials per space.")] = None,
-    batch: Annotated[int | None, typer.Option(help="Trials that are chosen together.")] = None,
-    steps: Steps = None,
-    instances: Instances = None,
-    sizes: Sizes = None,
-    sweeps: Sweeps = None,
-    episodes: Episodes = None,
-    training: Training = None,
-    measure: Annotated[str | None, typer.Option(help="What is made large.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of search and trials.")] = None,
-    engine: Engine = "local",
-    address: Address = None,
-    workers: Workers = None,
-    status: Status = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Search for hyper-parameters (TPE), judged on validation instances apart from the test."""
-    ledger = _run("tune", locals())
-    if ledger is not None:
-        rows = [{"spec": dict(r.spec), "result": dict(r.result)} for r in ledger.records("tune")]
-        _show(rows, as_json, print_searches)
+@group.callback()
+def _study() -> None:
+    """Run the paper's experiments; what is done is not done again."""
 
 
-def training_time(
-    out: Out,
-    preset: Preset = "default",
-    problems: Problems = None,
-    methods: Methods = None,
-    seeds: Seeds = None,
-    features: Features = None,
-    steps: Steps = None,
-    instances: Instances = None,
-    sizes: Sizes = None,
-    sweeps: Sweeps = None,
-    training: Training = None,
-    engine: Engine = "local",
-    address: Address = None,
-    workers: OneWorker = None,
-    status: Status = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Time full training runs on varied instances, one after the other, as in the paper."""
-    ledger = _run("training-time", locals())
-    if ledger is not None:
-        from lagco.study import training_times
+def _command(study: str) -> Callable[..., None]:
+    """Function of a study whose parameters are its settings and what all studies share."""
+    from lagco.study.settings import settings_class
 
-        rows = training_times(ledger)
-        _show(rows, as_json, print_training_times)
+    def command(**given: Any) -> None:
+        ledger = _run(study, given)
+        if ledger is not None:
+            rows, show = RESULTS[study]
+            found = rows(ledger)
+            print_json(found) if given["as_json"] else show(found)
 
-
-def throughput(
-    out: Out,
-    preset: Preset = "default",
-    problems: Problems = None,
-    methods: Methods = None,
-    features: Features = None,
-    steps: Annotated[int | None, typer.Option(help="Steps to time.")] = None,
-    instances: Instances = None,
-    sizes: Sizes = None,
-    sweeps: Sweeps = None,
-    training: Training = None,
-    engine: Engine = "local",
-    address: Address = None,
-    workers: OneWorker = None,
-    status: Status = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Measure steps per second of training and testing of every method, CartPole beside it."""
-    ledger = _run("throughput", locals())
-    if ledger is not None:
-        rows = [
-            {**{n: r.spec[n] for n in ("problem", "method", "features")}, **r.measured}
-            for r in ledger.records("throughput")
+    cls = settings_class(study)
+    about, hints = _sentences(cls), get_type_hints(cls)
+    options: dict[str, tuple[Any, Any]] = {"out": (Out, inspect.Parameter.empty)}
+    options["preset"] = (Preset, "default")
+    for field in fields(cls):
+        if not str(field.type).startswith("Mapping"):
+            options[field.name] = _option(field, hints[field.name], about.get(field.name, ""))
+    options |= _COMMON
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    signature = inspect.Signature(
+        [
+            inspect.Parameter(name, keyword, default=default, annotation=hint)
+            for name, (hint, default) in options.items()
         ]
-        _show(rows, as_json, print_rates)
+    )
+    command.__signature__ = signature  # type: ignore[attr-defined]
+    command.__annotations__ = {name: hint for name, (hint, _) in options.items()}
+    command.__doc__ = (inspect.getdoc(cls) or "").partition("\n\nAttributes:")[0]
+    return command
 
 
-def embeddings(
-    out: Out,
-    preset: Preset = "default",
-    problems: Problems = None,
-    features: Features = None,
-    size: Annotated[int | None, typer.Option(help="Size of the instances.")] = None,
-    instances: Instances = None,
-    shown: Annotated[int | None, typer.Option(help="Instances to draw.")] = None,
-    engine: Engine = "local",
-    address: Address = None,
-    workers: Workers = None,
-    status: Status = False,
-    dry_run: DryRun = False,
-    as_json: AsJson = False,
-) -> None:
-    """Measure (cmp@k) and project action spaces; compare encoders with random ones."""
-    ledger = _run("embeddings", locals())
-    if ledger is not None:
-        rows = []
-        for record in ledger.records("embedding"):
-            found = {name: record.spec[name] for name in ("problem", "features")}
-            found["actions"] = record.result["actions"]
-            found |= {f"cmp@{k}": v for k, v in record.result["cmp"].items()}
-            found |= {f"random cmp@{k}": v for k, v in record.result["cmp_random"].items()}
-            rows.append(found)
-        _show(rows, as_json, print_embeddings)
+def _sentences(cls: type) -> dict[str, str]:
+    """What the docstrings of a class and its parents say about its attributes."""
+    found: dict[str, str] = {}
+    for kind in reversed(cls.__mro__):
+        _, _, section = (inspect.getdoc(kind) or "").partition("Attributes:\n")
+        for name, words in re.findall(r"^    (\w+): (.*(?:\n {5,}.*)*)", section, re.M):
+            found[name] = " ".join(words.split())
+    return found
 
 
-# -- what the commands have in common
+def _option(field: Field[Any], hint: Any, about: str) -> tuple[Any, Any]:
+    """Annotation and default of an option; None stands for the preset's value."""
+    about = about[:1].upper() + about[1:]
+    default = field.default_factory() if field.default_factory is not MISSING else field.default
+    shown = ", ".join(map(str, default)) if isinstance(default, tuple) else default
+    if shown is not None:
+        about = f"{about} [default: {shown}]".replace("[default", r"\[default")
+    kinds = [kind for kind in (get_args(hint) or (hint,)) if kind is not type(None)]
+    if hint is bool:
+        return Annotated[bool | None, typer.Option(help=about)], None
+    if kinds == [int]:
+        return Annotated[
+            int | None, typer.Option(help=about, parser=whole_number, metavar="INTEGER")
+        ], None
+    kind: Any = float if kinds == [float] else str
+    return Annotated[kind | None, typer.Option(help=about)], None
+
+
+# -- running
 
 
 def _run(study: str, given: Mapping[str, Any]) -> Ledger | None:
@@ -255,38 +162,41 @@ def _run(study: str, given: Mapping[str, Any]) -> Ledger | None:
 
     cls = settings_class(study)
     options = {field.name: _value(field, given) for field in fields(cls) if field.name in given}
+    out, how = given["out"], {name: given[name] for name in ("engine", "workers", "address")}
     if given["status"]:
         chosen = given["preset"] != "default" or any(v is not None for v in options.values())
         settings = cls.of(given["preset"], **options) if chosen else None
-        print_status(study_status(study, given["out"], settings, given["workers"]))
+        print_status(study_status(study, out, settings, given["workers"]))
         return None
     settings = cls.of(given["preset"], **options)
-    how = {name: given[name] for name in ("engine", "workers", "address")}
     if given["dry_run"]:
-        _print_plan(settings, given["out"], **how)
+        _print_plan(settings, out, **how)
         return None
-    with progress_bar() as bar:
-        return run_study(settings, given["out"], watch=watch_by(bar, study), **how)
-
-
-def _show(rows: list[dict[str, Any]], as_json: bool, printer: Callable[[Any], None]) -> None:
-    (print_json if as_json else printer)(rows)
-
-
-def _value(field: Any, given: Mapping[str, Any]) -> Any:
-    """The value of a setting; several are typed with commas."""
-    text = given[field.name]
-    if text is None or not str(field.type).startswith("tuple["):
-        return text
-    parts = tuple(part.strip() for part in text.split(",") if part.strip())
-    if not str(field.type).startswith("tuple[int"):
-        return parts
     try:
-        return tuple(int(part) for part in parts)
+        return run_study(settings, out, **how)
+    except KeyboardInterrupt:
+        done = study_status(study, out, settings, given["workers"])
+        typer.echo(
+            f"stopped: {done.done} of {done.total} tasks are done and kept in {out}; the same "
+            "command goes on from there, --status says where it stands",
+            err=True,
+        )
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _value(field: Field[Any], given: Mapping[str, Any]) -> Any:
+    """The value of a setting; several are typed with commas."""
+    text, kind = given[field.name], str(field.type)
+    if text is None or not kind.startswith("tuple["):
+        return text
+    if kind.startswith("tuple[int"):
+        return tuple(whole_numbers(field.name, text))
+    if not kind.startswith("tuple[float"):
+        return tuple(names(text))
+    try:
+        return tuple(float(part) for part in names(text))
     except ValueError:
-        raise UsageError(
-            f"--{field.name} {text}: whole numbers with commas, such as 42,100"
-        ) from None
+        raise UsageError(f"{field.name}={text!r}: numbers with commas, such as 0.5,2") from None
 
 
 def _print_plan(
@@ -295,11 +205,7 @@ def _print_plan(
     from lagco.study import Ledger
     from lagco.study.engines import engine_of
     from lagco.study.estimate import estimate, to_do
-    from lagco.study.settings import GeneralizationSettings
 
     print_table("to do", ("kind", "tasks"), to_do(settings, Ledger(out)).items())
-    if not isinstance(settings, GeneralizationSettings):
-        return
-    with closing(engine_of(engine, workers, address)) as made, progress_bar() as bar:
-        found = estimate(settings, made, watch_by(bar, "measuring rates"))
-        print_estimate(found, made.workers)
+    with closing(engine_of(engine, workers or settings.workers, address)) as made:
+        print_estimate(estimate(settings, made), made.workers)

@@ -1,54 +1,19 @@
-"""Output of the studies: tables, progress, status and estimates."""
+"""Output of the studies: tables, status and estimates."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
 
-from lagco.cli.output import print_facts, print_table
+from lagco.cli.output import duration, print_facts, print_table, text
+from lagco.results.measures import RETURN, START_SCORE
+from lagco.results.numbers import significant
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-
-    from lagco.study import Estimate, Status
-    from lagco.study.execute import Watch
-
-
-def progress_bar() -> Progress:
-    """A bar on the terminal; nothing where there is none."""
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-    )
-
-
-def watch_by(bar: Progress, name: str) -> Watch:
-    """What moves the bar as a study goes on."""
-    task = bar.add_task(name, total=None)
-
-    def watch(seen: Any) -> None:
-        failed = f", {seen.failed} failed" if seen.failed else ""
-        text = f"{name}{failed}: {seen.last}" if seen.last else f"{name}{failed}"
-        bar.update(task, total=seen.total, completed=seen.done + seen.failed, description=text)
-
-    return watch
+    from lagco.study import Estimate, Ledger, Status
 
 
 def print_status(found: Status) -> None:
@@ -87,58 +52,70 @@ def print_estimate(found: Estimate, workers: int) -> None:
         )
         for row in found.rows
     ]
-    columns = ("problem", "method", "runs", "steps/s", "training a run", "testing it")
-    print_table("rates measured now", columns, rows)
-    facts: dict[str, Any] = {"runs": found.runs}
+    if rows:
+        columns = ("problem", "method", "runs", "steps/s", "training a run", "testing it")
+        print_table("rates measured now", columns, rows)
+    facts: dict[str, Any] = {"runs": found.runs} if found.runs else {}
     facts |= {part: duration(seconds) for part, seconds in found.seconds.items()}
     print_facts(facts)
-    whole = found.hours(workers)
-    typer.echo(f"the whole study on {workers} workers: {whole:.1f} hours")
-    if len(found.methods) > 1:
-        rest = found.hours(workers, without=found.slowest)
-        typer.echo(
-            f"without {found.slowest}: {rest:.1f} hours; {found.slowest} alone: "
-            f"{whole - rest:.1f} hours"
-        )
+    whole = duration(3600 * found.hours(workers))
+    on = f"{workers} workers" if workers > 1 else "one worker"
+    typer.echo(f"the whole study on {on}: {'at most ' if found.at_most else ''}{whole}")
+    if len(found.methods) > 1 and found.runs:
+        rest = duration(3600 * found.hours(workers, without=found.slowest))
+        typer.echo(f"without {found.slowest}, the slowest method: {rest}")
+
+
+def generalization_rows(ledger: Ledger) -> list[dict[str, Any]]:
+    """The generalisation table, best episodes."""
+    from lagco.study import generalization_table
+
+    return generalization_table(ledger, selections=("best",))
 
 
 def print_generalization(rows: list[dict[str, Any]]) -> None:
-    """One table per setting, the paper beside ours."""
-    columns = (
-        "problem",
-        "method",
-        "strategy",
-        "runs",
-        "score [95 %]",
-        "paper",
-        "train-test",
-        "solver scale",
-        "gap %",
-    )
+    """One table per setting, with the columns that say something."""
     for setting in dict.fromkeys(row["setting"] for row in rows):
-        cells = []
-        for row in rows:
-            if row["setting"] != setting:
-                continue
-            score = row["score/best"]
-            low, high = score["iqm_interval"] if score else (None, None)
-            shown = f"{score['iqm']:.3f} [{low:.3f}, {high:.3f}]" if score else "-"
-            cells.append(
-                (
-                    row["problem"],
-                    row["method"],
-                    row["strategy"] or "",
-                    row["runs"],
-                    shown,
-                    cell((row["paper"] or {}).get("iqm")),
-                    cell(row["delta"].get("score")),
-                    cell((row["solver_score/best"] or {}).get("iqm")),
-                    cell((row["gap/best"] or {}).get("iqm")),
-                )
-            )
-        print_table(
-            f"unseen instances, best episode: {setting or 'plain policies'}", columns, cells
-        )
+        chosen = [row for row in rows if row["setting"] == setting]
+        columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
+            "problem": lambda row: row["problem"],
+            "method": lambda row: row["method"],
+            "strategy": lambda row: row["strategy"] or "",
+            "runs": lambda row: str(row["runs"]),
+            "score [95 %]": lambda row: _with_interval(row["score/best"]),
+            "paper": lambda row: _digits((row["paper"] or {}).get("iqm")),
+            "train-test": lambda row: _digits(row["delta"].get("score")),
+            "solver scale": lambda row: _digits((row["solver_score/best"] or {}).get("iqm")),
+            "from default": lambda row: _digits((row[f"{START_SCORE}/best"] or {}).get("iqm")),
+            "gap %": _gap,
+            "return": lambda row: text((row[f"{RETURN}/best"] or {}).get("iqm")),
+        }
+        filled = {name: [cell(row) for row in chosen] for name, cell in columns.items()}
+        shown = {name: cells for name, cells in filled.items() if {*cells} - {"", "-"}}
+        title = f"unseen instances, best episode: {setting or 'not trained'}"
+        keys = sum(name in shown for name in ("problem", "method", "strategy"))
+        print_table(title, shown, zip(*shown.values(), strict=True), keys)
+
+
+def _with_interval(summary: Mapping[str, Any] | None) -> str:
+    if summary is None:
+        return "-"
+    low, high = summary["iqm_interval"]
+    return f"{summary['iqm']:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _digits(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _gap(row: Mapping[str, Any]) -> str:
+    """The gap, and how many instances were solved where not all were."""
+    summary, (done, of) = row["gap/best"], row["solved"]
+    if summary is None:
+        return "-"
+    solved = "" if done == of else f"{done}/{of}"
+    value = "" if summary["iqm"] is None else f"{summary['iqm']:.2f}"
+    return f"{value} ({solved})" if value and solved else value or solved
 
 
 def print_scaling(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -153,7 +130,7 @@ def print_scaling(rows: Sequence[Mapping[str, Any]]) -> None:
             f"[{row['low']:.2f}, {row['high']:.2f}]",
             f"{row['r2']:.2f}",
             row["largest"],
-            cell(row["paper_alpha"]),
+            text(row["paper_alpha"]),
         )
         for row in rows
         if row["part"] in ("decision", "selection")
@@ -184,7 +161,7 @@ def print_training_times(rows: Sequence[Mapping[str, Any]]) -> None:
             row["problem"],
             row["method"],
             len(row["seconds"]),
-            ", ".join(cell(seconds) for seconds in row["seconds"]),
+            ", ".join(text(seconds) for seconds in row["seconds"]),
             mean_and_deviation(row["seconds"]),
             mean_and_deviation(row["encoder_s"]),
             mean_and_deviation(row["paper"] or ()),
@@ -198,36 +175,68 @@ def mean_and_deviation(values: Sequence[float]) -> str:
     """Mean and standard deviation of a sample; a dash without one."""
     if not values:
         return "-"
-    from statistics import fmean, stdev
-
-    spread = f" ± {stdev(values):.3g}" if len(values) > 1 else ""
-    return f"{fmean(values):.4g}{spread}"
+    spread = f" ± {significant(stdev(values))}" if len(values) > 1 else ""
+    return f"{significant(fmean(values), 4)}{spread}"
 
 
 def print_rates(rows: Sequence[Mapping[str, Any]]) -> None:
     """Steps per second of every method."""
     speeds = ("steps_per_s", "cartpole_steps_per_s", "decisions_per_s")
     columns = ("problem", "method", "features", *speeds)
-    print_table("rates", columns, [[cell(row[name]) for name in columns] for row in rows])
+    print_table("rates", columns, [[text(row[name]) for name in columns] for row in rows])
 
 
 def print_embeddings(rows: Sequence[Mapping[str, Any]]) -> None:
     """How crowded action spaces are."""
     if rows:
-        print_table("action spaces", rows[0], [[cell(v) for v in row.values()] for row in rows])
+        print_table("action spaces", rows[0], [[text(v) for v in row.values()] for row in rows])
 
 
-def duration(seconds: float) -> str:
-    """Seconds, minutes or hours, whichever reads best."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
+def search_rows(ledger: Ledger) -> list[dict[str, Any]]:
+    """Specification and result of every search."""
+    return [{"spec": dict(r.spec), "result": dict(r.result)} for r in ledger.records("tune")]
 
 
-def cell(value: Any) -> str:
-    """Text of a value in a table."""
-    if value is None:
-        return "-"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+def rate_rows(ledger: Ledger) -> list[dict[str, Any]]:
+    """Rates of every problem and method."""
+    return [
+        {**{n: r.spec[n] for n in ("problem", "method", "features")}, **r.measured}
+        for r in ledger.records("throughput")
+    ]
+
+
+def embedding_rows(ledger: Ledger) -> list[dict[str, Any]]:
+    """cmp@k of every problem, for the encoder and for random weights."""
+    rows = []
+    for record in ledger.records("embedding"):
+        found = {name: record.spec[name] for name in ("problem", "features")}
+        found["actions"] = record.result["actions"]
+        found |= {f"cmp@{k}": v for k, v in record.result["cmp"].items()}
+        found |= {f"random cmp@{k}": v for k, v in record.result["cmp_random"].items()}
+        rows.append(found)
+    return rows
+
+
+def scaling_rows(ledger: Ledger) -> list[dict[str, Any]]:
+    """Fitted power laws."""
+    from lagco.study import scaling
+
+    return scaling(ledger)
+
+
+def training_rows(ledger: Ledger) -> list[dict[str, Any]]:
+    """Seconds of training runs."""
+    from lagco.study import training_times
+
+    return training_times(ledger)
+
+
+#: rows of every study, and what prints them
+RESULTS: dict[str, tuple[Callable[[Any], list[dict[str, Any]]], Callable[[Any], None]]] = {
+    "generalization": (generalization_rows, print_generalization),
+    "scalability": (scaling_rows, print_scaling),
+    "tune": (search_rows, print_searches),
+    "training-time": (training_rows, print_training_times),
+    "throughput": (rate_rows, print_rates),
+    "embeddings": (embedding_rows, print_embeddings),
+}

@@ -7,6 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 
+def _names_of(command: Any) -> Sequence[str]:
+    """Names of the commands of a group; none of what is no group."""
+    listed: Sequence[str] = command.list_commands(None) if hasattr(command, "list_commands") else ()
+    return listed
+
+
 def in_command_syntax(text: str, command: Any, words: Sequence[str]) -> str:
     """A message with the arguments of the command that was called spelled as it takes them.
 
@@ -16,7 +22,8 @@ def in_command_syntax(text: str, command: Any, words: Sequence[str]) -> str:
         words: what was typed.
     """
     for word in words:
-        command = getattr(command, "commands", {}).get(word, command)
+        if word in _names_of(command):
+            command = command.get_command(None, word)
     spelled: dict[str, str] = {}
     for parameter in command.params:
         is_option = parameter.param_type_name == "option"

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from lagco.cli.output import AsJson, print_facts, print_json
+from lagco.cli.options import Data, Encoder, Problem, kept, whole
+from lagco.cli.output import AsJson, duration, print_facts, print_json
+from lagco.errors import UsageError
 
 
 def train(
-    problem: Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")],
-    data: Annotated[Path, typer.Option(help="Folder of a data set, or an instance file.")],
+    problem: Problem,
+    data: Data,
     out: Annotated[Path, typer.Option(help="Folder for the agent.")],
     method: Annotated[str | None, typer.Option(help="projection, soft-projection, …")] = None,
     strategy: Annotated[
         str | None, typer.Option(help="varied (all instances), small, medium or large (one).")
     ] = None,
-    steps: Annotated[int | None, typer.Option(help="Environment steps.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.")] = None,
+    steps: Annotated[int | None, whole("Environment steps; 100000 by default.")] = None,
+    seed: Annotated[int | None, whole("Seed of everything random; 0 by default.")] = None,
     features: Annotated[str | None, typer.Option(help="Feature set: full or paper.")] = None,
-    encoder: Annotated[
-        Path | None, typer.Option(help="Folder of an encoder; pre-trained on the data without.")
-    ] = None,
+    encoder: Encoder = None,
     init: Annotated[Path | None, typer.Option(help="Agent to start from.")] = None,
     teacher: Annotated[
         str | None,
@@ -44,11 +45,9 @@ def train(
     validation: Annotated[
         Path | None, typer.Option(help="Data set that chooses the best weights and stops early.")
     ] = None,
-    evaluate_every: Annotated[
-        int | None, typer.Option(help="Steps between evaluations on it.")
-    ] = None,
+    evaluate_every: Annotated[int | None, whole("Steps between evaluations on it.")] = None,
     patience: Annotated[
-        int | None, typer.Option(help="Stop after so many evaluations without a better one.")
+        int | None, whole("Stop after so many evaluations without a better one.")
     ] = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda or auto.")] = None,
     logger: Annotated[
@@ -69,6 +68,8 @@ def train(
     import lagco
     from lagco.agents.config import parse_settings, train_config
 
+    if validation is None and evaluate_every is not None:
+        raise UsageError(f"--evaluate-every {evaluate_every}: of --validation, which is not given")
     if teacher is not None and method is None:
         method = "taught-projection"
     named = {
@@ -89,17 +90,8 @@ def train(
     }
     given = {name: value for name, value in named.items() if value is not None}
     settings = train_config(config, **(parse_settings(setting or ()) | given))
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), disable=as_json
-    ) as bar:
-        task = bar.add_task("pre-training", total=settings.steps)
-
-        def report(row: dict[str, Any]) -> None:
-            text = f"{row['steps']} steps, score {row['score']}"
-            bar.update(task, completed=row["steps"], description=text)
-
+    began = time.perf_counter()
+    with kept(f"{out} keeps the last checkpoint, if any; the same command goes on from there"):
         agent = lagco.train(
             problem,
             data,
@@ -110,7 +102,33 @@ def train(
             validation=validation,
             logger=logger,
             cache=cache,
-            report=report,
+            progress=not as_json,
         )
-    described = {"kind": "agent", **agent.description}
-    print_json(described) if as_json else print_facts(described)
+    if as_json:
+        print_json({"kind": "agent", **agent.description})
+    else:
+        print_facts(_summary(agent, out, time.perf_counter() - began))
+
+
+def _summary(agent: Any, out: Path, seconds: float) -> dict[str, Any]:
+    """Score, time and path of a trained agent."""
+    import csv
+
+    from lagco.agents.training import CURVE
+
+    training = agent.description["training"]
+    with (out / CURVE).open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    known = [row for row in rows if row["score"] or row["return"]]
+    last: dict[str, str] = known[-1] if known else {}
+    name = "score" if last.get("score") else "return"
+    found: dict[str, Any] = {
+        "agent": f"{agent.name} for {agent.problem.name}, {training['steps']} steps on "
+        f"{len(training['instances'])} instances",
+        f"{name} in training": float(last[name]) if last else None,
+    }
+    if "validation" in training:
+        found["validation"] = training["validation"]["value"]
+    found |= {"time": duration(seconds), "written to": str(out)}
+    found["try it"] = f"lagco evaluate {out} --data DATA"
+    return found

@@ -62,6 +62,8 @@ class Problem(Hooks):
     episode_coefficient: ClassVar[int] = 1
     #: whether score 0 is the start of the episode rather than the sweeps' worst
     score_from_start: ClassVar[bool] = False
+    #: start from which studies also test, where scores from the worst one hardly tell agents apart
+    compared_start: ClassVar[str | None] = None
     #: whether rewards sum to the score (plus declared terms)
     reward_is_score: ClassVar[bool] = True
     #: whether the objective is scaled by bounds that only the sweeps know

@@ -12,7 +12,7 @@ from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.embedding.config import EncoderConfig
 from lagco.embedding.features import TableFeatures, ViewFeatures, enlarged
-from lagco.embedding.kernels import first_layer, rewire, sage_layer
+from lagco.embedding.kernels import encode, rewire
 from lagco.embedding.layout import ViewLayout
 from lagco.embedding.messages import count_rows
 
@@ -172,7 +172,7 @@ class CompiledView:
         self._sent = [np.zeros((0, 2 * width), dtype=np.float32) for width in widths[1:]]
         self._stamp = np.zeros((2, 0), dtype=np.int64)
         self._clock = np.zeros(1, dtype=np.int64)
-        self._total = np.zeros((1, k), dtype=np.float32)
+        self._total = np.zeros((0, k), dtype=np.float32)
         self._rewired_count = np.zeros(1, dtype=np.int64)
         self.rewire(view)
 
@@ -211,6 +211,7 @@ class CompiledView:
             self._outputs = [enlarged(array, 0, room) for array in self._outputs]
             self._sent = [enlarged(array, 0, room) for array in self._sent]
             self._stamp = enlarged(self._stamp, 1, room)
+            self._total = enlarged(self._total, 0, room)
             self._scratch, self._rewired = np.zeros((2, room), dtype=np.int32)
             self._affected = [np.zeros(room, dtype=np.int32) for _ in self._outputs]
         room = self._ends.shape[1]
@@ -238,7 +239,7 @@ class CompiledView:
             self._affected[0], self._total,
         )  # fmt: skip
         last = len(weights.layers) - 1
-        self._layers: list[tuple[Any, ...]] = [
+        layers = [
             (
                 self._outputs[index], self._affected[index], n, self._first, self._source,
                 layer.w, layer.bias, index == last, weights.normalise, weights.slope,
@@ -247,13 +248,12 @@ class CompiledView:
             )
             for index, layer in enumerate(weights.layers)
         ]  # fmt: skip
+        self._layers: tuple[tuple[Any, ...], ...] = tuple(layers)
 
     def update(self) -> None:
         """Recompute what depends on the features noted as changed, and clear the notes."""
         noted = _merged(self._features.nodes) if self._shared else self._noted
-        number = first_layer(*self._before, *noted, *self._behind)
-        for arguments in self._layers if number else ():
-            number = sage_layer(number, *arguments)
+        encode(self._before, noted, self._behind, self._layers)
 
 
 def _merged(nodes: TableFeatures) -> tuple[Array, Array, Array]:

@@ -11,17 +11,11 @@ from lagco.arrays import Array
 from lagco.core.columns import Column
 from lagco.core.graph import EDGE, NODE, STRUCTURE, WIRING, GraphView
 from lagco.embedding.extraction import AttributeReader
-from lagco.embedding.feature_kernels import note_rows, sync_range, sync_rows
+from lagco.embedding.feature_kernels import FACTS, TYPES, note_rows, sync_columns, sync_rows
 from lagco.embedding.layout import TableLayout, ViewLayout
 from lagco.errors import SpecError
 
 Readers: TypeAlias = "Mapping[str, AttributeReader]"
-
-#: Types of columns that kernels read as they are.
-_COMPILED = frozenset(
-    np.dtype(kind)
-    for kind in ("bool", "int8", "uint8", "int16", "int32", "int64", "float32", "float64")
-)
 
 #: What :meth:`ViewFeatures.sync` found: nothing new, touched attributes, beside them edges that
 #: moved or nodes and edges that were added, or another graph.
@@ -48,9 +42,11 @@ class TableFeatures:
         self.group_of = group_of_attributes(layout) if grouped else {e.name: 0 for e in layout}
         groups = 1 + max(self.group_of.values(), default=0)
         self._columns = {
-            entry.name: _Column(readers[entry.name], entry.start, self.group_of[entry.name])
-            for entry in layout
+            entry.name: _Column(number, readers[entry.name], entry.start, self.group_of[entry.name])
+            for number, entry in enumerate(layout)
         }
+        self._facts = np.zeros((len(self._columns), FACTS), dtype=np.int64)
+        self._noted: list[int] = []
         self.rows = 0
         self.store = np.zeros((layout.width, 0), dtype=np.float32)
         self.dirty = np.zeros((groups, 0), dtype=np.uint8)
@@ -85,12 +81,13 @@ class TableFeatures:
                 listed = ", ".join(columns) or "none"
                 raise SpecError(f"{known.reader.owner} is missing; the view has {listed}")
             fresh = slice(before, rows)
-            if not self.sync(name, columns[name], fresh):
+            if not self.note(name, columns[name], fresh):
                 self.extract(name, columns[name], [fresh])
+        self.sync()
         note_rows(before, rows, self.dirty, self.changed, self.counts)
 
-    def sync(self, name: str, column: Column, rows: Any) -> bool:
-        """Compare touched rows of an attribute (None: all) with the matrix and write what differs.
+    def note(self, name: str, column: Column, rows: Any) -> bool:
+        """Remember touched rows of an attribute (None: all) for :meth:`sync`.
 
         Returns:
             False where that needs more than looking at these rows, see :meth:`extract`.
@@ -98,32 +95,44 @@ class TableFeatures:
         known = self._columns.get(name)
         if known is None:  # not declared: the encoder does not read it
             return True
-        if column is not known.source and not known.takes(column, self.rows):
-            return False
-        target = (self.store, known.start, known.group, self.dirty, self.changed, self.counts)
+        if column is not known.source:
+            if not known.takes(column, self.rows):
+                return False
+            self._facts[known.number] = known.facts()
         if rows is None:
-            bad = sync_range(known.block, 0, self.rows, *target)
+            self._noted += (known.number, 0, self.rows)
         elif isinstance(rows, int) and 0 <= rows < self.rows:
-            bad = sync_range(known.block, rows, rows + 1, *target)
+            self._noted += (known.number, rows, rows + 1)
         elif isinstance(rows, slice) and rows.step is None:
-            bad = sync_range(known.block, *rows.indices(self.rows)[:2], *target)
+            self._noted += (known.number, *rows.indices(self.rows)[:2])
         else:
-            ids = _row_ids(rows, self.rows)
-            bad = sync_rows(known.block[ids], ids, *target)
-        if bad >= 0:
-            raise known.not_finite(bad)
+            for row in _row_ids(rows, self.rows).tolist():
+                self._noted += (known.number, row, row + 1)
         return True
+
+    def sync(self) -> None:
+        """Compare the rows noted so far with the matrix and write what differs."""
+        if not self._noted:
+            return
+        wanted, self._noted = np.array(self._noted), []
+        number, bad = sync_columns(
+            wanted, self._facts, self.store, self.dirty, self.changed, self.counts
+        )
+        if bad >= 0:
+            raise list(self._columns.values())[number].not_finite(bad)
 
     def extract(self, name: str, column: Column, touched: Sequence[Any]) -> None:
         """The same for all touched rows of an attribute that is extracted or normed."""
         known = self._columns[name]
         reader = known.reader
-        target = (self.store, known.start, known.group, self.dirty, self.changed, self.counts)
         if not reader.per_row or any(rows is None for rows in touched):
-            bad = sync_range(reader.block(column), 0, self.rows, *target)
+            ids, block = np.arange(self.rows), reader.block(column)
         else:
             ids = np.unique(np.concatenate([_row_ids(rows, self.rows) for rows in touched]))
-            bad = sync_rows(reader.rows(column, ids), ids, *target)
+            block = reader.rows(column, ids)
+        bad = sync_rows(
+            block, ids, self.store, known.start, known.group, self.dirty, self.changed, self.counts
+        )
         if bad >= 0:
             raise known.not_finite(bad)
 
@@ -137,9 +146,10 @@ class TableFeatures:
 class _Column:
     """How one attribute gets into the matrix: from `start` on, its changes noted in a group."""
 
-    __slots__ = ("block", "group", "reader", "source", "start")
+    __slots__ = ("block", "group", "number", "reader", "source", "start")
 
-    def __init__(self, reader: AttributeReader, start: int, group: int) -> None:
+    def __init__(self, number: int, reader: AttributeReader, start: int, group: int) -> None:
+        self.number = number
         self.reader = reader
         self.start = start
         self.group = group
@@ -150,13 +160,20 @@ class _Column:
         """Whether kernels can read the values as they are; if so, they are `block` (n, width)."""
         if len(column) != rows:
             raise SpecError(f"{self.reader.owner} has {len(column)} rows, the view has {rows}")
-        if not (self.reader.plain and isinstance(column, np.ndarray) and column.dtype in _COMPILED):
+        if not (self.reader.plain and isinstance(column, np.ndarray) and column.dtype in TYPES):
             return False
         width = self.reader.width
         if column.shape[1:] != (width,) and not (column.ndim == 1 and width == 1):
             return False
         self.source, self.block = column, column.reshape(len(column), width)
         return True
+
+    def facts(self) -> tuple[int, ...]:
+        """Where the values are, as :func:`sync_columns` reads them as long as `block` is kept."""
+        block = self.block
+        kind = TYPES.index(block.dtype)
+        width = block.shape[1]
+        return block.ctypes.data, kind, *block.strides, width, self.start, self.group
 
     def not_finite(self, row: int) -> SpecError:
         """What to say about a value that is none."""
@@ -215,13 +232,15 @@ class ViewFeatures:
         later: dict[tuple[int, str], list[Any]] = {}
         for kind, name, rows in notes:
             if kind == NODE:
-                done = self.nodes.sync(name, view.nodes[name], rows)
+                done = self.nodes.note(name, view.nodes[name], rows)
             elif kind == EDGE:
-                done = self.edges.sync(name, view.edge_attributes[name], rows)
+                done = self.edges.note(name, view.edge_attributes[name], rows)
             else:
                 continue
             if not done:
                 later.setdefault((kind, name), []).append(rows)
+        self.nodes.sync()
+        self.edges.sync()
         for (kind, name), touched in later.items():
             if kind == NODE:
                 self.nodes.extract(name, view.nodes[name], touched)

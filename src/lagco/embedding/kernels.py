@@ -10,68 +10,38 @@ import numpy as np
 from numba import njit  # type: ignore[import-untyped, unused-ignore]
 
 from lagco.embedding.messages import sort_messages
+from lagco.embedding.row_sums import add_columns, add_messages, add_neighbours, add_products
 
 _FAST = {"contract"}  # fused multiply-add; nothing that reorders sums
 
 
 @njit(cache=True, fastmath=_FAST)
-def add_products(out, i, factors, row, count, w, c):  # type: ignore[no-untyped-def]
-    """out[i] += sum of factors[row, k] · w[c, k] over k < `count`, from left to right.
-
-    Four at a time, so that a row is read and written a quarter as often.
-    """
-    k = 0
-    while k + 4 <= count:
-        f0, f1 = factors[row, k], factors[row, k + 1]
-        f2, f3 = factors[row, k + 2], factors[row, k + 3]
-        if f0 != 0.0 or f1 != 0.0 or f2 != 0.0 or f3 != 0.0:
-            for o in range(out.shape[1]):
-                out[i, o] = (
-                    out[i, o]
-                    + f0 * w[c, k, o]
-                    + f1 * w[c, k + 1, o]
-                    + f2 * w[c, k + 2, o]
-                    + f3 * w[c, k + 3, o]
-                )
-        k += 4
-    while k < count:
-        f0 = factors[row, k]
-        for o in range(out.shape[1]):
-            out[i, o] += f0 * w[c, k, o]
-        k += 1
-
-
-@njit(cache=True, fastmath=_FAST)
-def edge_hidden(e, row, side, columns, constant, w, b, hidden):  # type: ignore[no-untyped-def]
-    """Hidden layer of the edge network for one direction of an edge.
+def edge_hidden(e, row, directed, columns, w, b, hidden):  # type: ignore[no-untyped-def]
+    """Hidden layer of the edge network for an edge; a directed one has a row in each direction.
 
     Args:
-        e: number of the edge, `row` of its message features, `side` 0 along or 1 against it.
+        e: number of the edge, `row` of its message features, the next one against its direction.
         columns: (d_e, ≥ E) edge features.
-        constant: the only feature is a 1.
-        w: (d_m, k) and `b` (k,): first layer; the last input of a directed view is `side`.
+        w: (d_m, k) and `b` (k,): first layer; the last input of a directed view is 1 against it.
         hidden: (≥ R, k), written.
     """
-    width = columns.shape[0]
+    last = w.shape[0] - 1
     for k in range(w.shape[1]):
         hidden[row, k] = b[k]
-    for c in range(width):
-        value = np.float32(1.0) if constant else columns[c, e]
+    add_columns(hidden, row, columns, e, w)
+    if directed:
         for k in range(w.shape[1]):
-            hidden[row, k] += value * w[c, k]
-    if side == 1:
-        for k in range(w.shape[1]):
-            hidden[row, k] += w[width, k]
+            hidden[row + 1, k] = max(hidden[row, k] + w[last, k], np.float32(0.0))
     for k in range(w.shape[1]):
         hidden[row, k] = max(hidden[row, k], np.float32(0.0))
 
 
 @njit(cache=True, fastmath=_FAST)
-def edge_matrices(row, hidden, w, kept, matrices):  # type: ignore[no-untyped-def]
-    """Output of the edge network for one row and some input columns.
+def edge_matrices(rows, number, hidden, w, kept, matrices):  # type: ignore[no-untyped-def]
+    """Output of the edge network for some rows and some input columns.
 
     Args:
-        row: of the message features.
+        rows: (≥ number,) of the message features.
         hidden: (≥ R, k)
         w: (d, k + 1, out), the bias last.
         kept: (c,) input columns.
@@ -80,9 +50,10 @@ def edge_matrices(row, hidden, w, kept, matrices):  # type: ignore[no-untyped-de
     last = w.shape[1] - 1
     for s in range(kept.shape[0]):
         c = kept[s]
-        for o in range(w.shape[2]):
-            matrices[s, row, o] = w[c, last, o]
-        add_products(matrices[s], row, hidden, row, last, w, c)
+        for q in range(number):
+            for o in range(w.shape[2]):
+                matrices[s, rows[q], o] = w[c, last, o]
+        add_products(matrices[s], rows, number, hidden, last, w, c)
 
 
 @njit(cache=True)
@@ -111,40 +82,38 @@ def spread(changed, number, n, first, source, stamp, now, rows, count):  # type:
 
 
 @njit(cache=True, fastmath=_FAST)
-def _contribution(  # type: ignore[no-untyped-def]
-    i, part, group_columns, low, high, slot, first, source, row, columns, hidden, matrices, w, root,
-    total,
+def _contributions(  # type: ignore[no-untyped-def]
+    rows, number, part, group_columns, low, high, slot, first, source, row, columns, hidden,
+    matrices, w, root, total,
 ):  # fmt: skip
-    """part[i] = what the columns of one group contribute to the first layer's row i."""
+    """part[i] = what the columns of one group contribute to the first layer, for i in `rows`."""
     out = part.shape[1]
-    for o in range(out):
-        part[i, o] = 0.0
     last = w.shape[1] - 1
+    for r in range(number):
+        i = rows[r]
+        for o in range(out):
+            part[i, o] = 0.0
     for q in range(low, high):
         c = group_columns[q]
-        x = columns[c, i]
-        if x != 0.0:
-            for o in range(out):
-                part[i, o] += x * root[c, o]
         s = slot[c]
-        if s >= 0:  # one vector per edge is at hand
-            for m in range(first[i], first[i + 1]):
-                x = columns[c, source[m]]
-                if x != 0.0:
-                    e = row[m]
-                    for o in range(out):
-                        part[i, o] += x * matrices[s, e, o]
-        else:  # sum the hidden layers first, multiply once
-            for k in range(last + 1):
-                total[0, k] = 0.0
-            for m in range(first[i], first[i + 1]):
-                x = columns[c, source[m]]
-                if x != 0.0:
-                    e = row[m]
-                    for k in range(last):
-                        total[0, k] += x * hidden[e, k]
-                    total[0, last] += x
-            add_products(part, i, total, 0, last + 1, w, c)
+        for r in range(number):
+            i = rows[r]
+            x = columns[c, i]
+            if x != 0.0:
+                for o in range(out):
+                    part[i, o] += x * root[c, o]
+            if s >= 0:  # one vector per edge is at hand
+                add_messages(part, i, columns, c, matrices[s], source, row, first[i], first[i + 1])
+            else:  # sum the hidden layers first, multiply once
+                for k in range(last):
+                    total[i, k] = 0.0
+                ones = np.float32(0.0)
+                for m in range(first[i], first[i + 1]):
+                    ones += columns[c, source[m]]
+                add_messages(total, i, columns, c, hidden, source, row, first[i], first[i + 1])
+                total[i, last] = ones
+        if s < 0:
+            add_products(part, rows, number, total, last + 1, w, c)
 
 
 @njit(cache=True)
@@ -208,7 +177,7 @@ def first_layer(  # type: ignore[no-untyped-def]
         stamp: (2, ≥ n) and `clock` (1,): marks of rows that are listed already.
         scratch: (≥ n,) rows of one group.
         affected: (≥ n,), written: rows of `out` that were recomputed.
-        total: (1, k + 1), scratch.
+        total: (≥ n, k + 1), scratch.
 
     Returns:
         How many rows were recomputed.
@@ -216,12 +185,19 @@ def first_layer(  # type: ignore[no-untyped-def]
     width = out.shape[1]
     groups = counts.shape[0]
     edge_count = edge_counts[0]
-    for q in range(min(edge_count, 1) if constant else edge_count):
+    sides = 2 if directed else 1
+    distinct = min(edge_count, 1) if constant else edge_count
+    for q in range(distinct):
         e = changed_edges[0, q]
-        for side in range(2 if directed else 1):
-            place = 0 if constant else (2 * e if directed else e)
-            edge_hidden(e, place + side, side, edge_columns, constant, edge_w, edge_b, hidden)
-            edge_matrices(place + side, hidden, w, kept, matrices)
+        place = 0 if constant else sides * e
+        edge_hidden(e, place, directed, edge_columns, edge_w, edge_b, hidden)
+    if kept.shape[0] and distinct:
+        places = np.empty(sides * distinct, dtype=np.int64)
+        for q in range(distinct):
+            for side in range(sides):
+                place = side if constant else sides * changed_edges[0, q] + side
+                places[sides * q + side] = place
+        edge_matrices(places, len(places), hidden, w, kept, matrices)
     clock[0] += 1
     now_all = clock[0]
     number = 0
@@ -237,13 +213,12 @@ def first_layer(  # type: ignore[no-untyped-def]
                 rows = mark(ends[1, changed_edges[0, q]], stamp[0], now, scratch, rows)
             for q in range(rewired_count[0]):
                 rows = mark(rewired[q], stamp[0], now, scratch, rows)
+        _contributions(
+            scratch, rows, parts[g], group_columns, low, high, slot, first, source, row, columns,
+            hidden, matrices, w, root, total,
+        )  # fmt: skip
         for q in range(rows):
-            i = scratch[q]
-            _contribution(
-                i, parts[g], group_columns, low, high, slot, first, source, row, columns, hidden,
-                matrices, w, root, total,
-            )  # fmt: skip
-            number = mark(i, stamp[1], now_all, affected, number)
+            number = mark(scratch[q], stamp[1], now_all, affected, number)
         for q in range(counts[g]):
             dirty[g, changed[g, q]] = 0
         counts[g] = 0
@@ -295,7 +270,7 @@ def sage_layer(  # type: ignore[no-untyped-def]
         i = changed[q]
         for o in range(2 * width):
             sent[i, o] = 0.0
-        add_products(sent, i, h, i, h.shape[1], w, 0)
+    add_products(sent, changed, number, h, h.shape[1], w, 0)
     clock[0] += 1
     rows = spread(changed, number, n, first, source, stamp[0], clock[0], affected, 0)
     for q in range(rows):
@@ -304,10 +279,7 @@ def sage_layer(  # type: ignore[no-untyped-def]
             out[i, o] = 0.0
         degree = first[i + 1] - first[i]
         if degree > 0:
-            for m in range(first[i], first[i + 1]):
-                j = source[m]
-                for o in range(width):
-                    out[i, o] += sent[j, o]
+            add_neighbours(out, i, sent, source, first[i], first[i + 1])
             scale = np.float32(1.0) / np.float32(degree)
             for o in range(width):
                 out[i, o] *= scale
@@ -325,3 +297,17 @@ def sage_layer(  # type: ignore[no-untyped-def]
             for o in range(width):
                 out[i, o] *= scale
     return rows
+
+
+@njit(cache=True)
+def encode(before, noted, behind, layers):  # type: ignore[no-untyped-def]
+    """Bring all layers up to date.
+
+    Args:
+        before, noted, behind: arguments of :func:`first_layer`.
+        layers: those of :func:`sage_layer` but for the first one, per layer.
+    """
+    number = first_layer(*before, *noted, *behind)
+    for index in range(len(layers)):
+        if number:
+            number = sage_layer(number, *layers[index])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,6 +21,7 @@ from lagco.embedding.training import Progress, train_view
 from lagco.errors import UsageError
 from lagco.instances import DataSet, Instance
 from lagco.one_thread import one_thread
+from lagco.progress import Progress as ShownProgress
 
 
 def pretrain(
@@ -47,22 +47,27 @@ def pretrain(
         config: shape of the encoder.
         training: budget and optimiser.
         seed: everything random follows from it.
-        progress: print a line per look at the held-out states.
+        progress: whether to show how it goes.
         device: ``cpu``, ``cuda``, or ``auto`` for cuda where there is one.
         network: makes a torch module of one's own in the place of our layers; see
             :class:`~lagco.embedding.network.OwnGraphEncoder`.
     """
     if config is None:
         config = EncoderConfig(text_width=None if features == "paper" else 32)
-    encoder = pretrain_on(
-        problem_environments(problem, data, features),
-        config=config,
-        training=training,
-        seed=seed,
-        progress=_print_progress if progress else None,
-        device=device,
-        network=network,
-    )
+    with ShownProgress(f"encoder of {problem.name}, steps", show=progress) as shown:
+
+        def look(view: str, step: int, steps: int, loss: float) -> None:
+            shown.update(step, steps, f"{view}: held-out loss {loss:.4f}")
+
+        encoder = pretrain_on(
+            problem_environments(problem, data, features),
+            config=config,
+            training=training,
+            seed=seed,
+            progress=look,
+            device=device,
+            network=network,
+        )
     encoder.training |= {"problem": problem.name, "features": features}
     if out is not None:
         encoder.save(out)
@@ -148,7 +153,3 @@ def _split(collected: list[list[Any]], share: float, seed: int) -> tuple[list[An
     order = rng.permutation(len(states))
     count = max(1, round(share * len(states)))
     return [states[i] for i in sorted(order[count:])], [states[i] for i in sorted(order[:count])]
-
-
-def _print_progress(view: str, step: int, steps: int, loss: float) -> None:
-    print(f"{view}: step {step} of at most {steps}, held-out loss {loss:.4f}", file=sys.stderr)

@@ -11,6 +11,7 @@ from typing import Any
 from lagco.errors import InstanceError
 from lagco.instances.formats import read
 from lagco.instances.instance import Instance
+from lagco.results.described import SelfDescribing
 from lagco.store import SHA256, Kind, Schema, canonical_json, sha256
 
 MANIFEST = "manifest.json"
@@ -82,8 +83,8 @@ class Entry:
     extents: Mapping[str, int]
 
 
-@dataclass(frozen=True)
-class DataSet:
+@dataclass(frozen=True, repr=False)
+class DataSet(SelfDescribing):
     """Instances of one problem, in the order in which they were generated.
 
     ``data[i]`` reads and verifies instance i; iterating reads them one by one.
@@ -151,6 +152,13 @@ class DataSet:
             for name, value in entry.extents.items():
                 largest[name] = max(value, largest.get(name, 0))
         return largest
+
+    def facts(self) -> dict[str, object]:
+        """Problem, number and sizes of the instances, and where they are."""
+        sizes = sorted(entry.size for entry in self.entries)
+        span = f"{sizes[0]} to {sizes[-1]}" if sizes else "none"
+        about = {"problem": self.problem, "instances": len(self), "sizes": span}
+        return {**about, "folder": str(self.folder)}
 
     @property
     def checksum(self) -> str:

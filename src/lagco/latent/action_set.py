@@ -12,13 +12,19 @@ from lagco.core.env import ContinuousEnv
 from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum
 from lagco.latent.components import State, Table
 from lagco.latent.kernels import (
-    EQUAL,
     MAX,
     MEAN,
     MIN,
+    NO_PATH,
+    NO_VALUES,
+    NO_WEIGHTS,
+    NONE,
+    NOTHING,
+    nearest_parts,
+    nearest_paths,
     nearest_row,
-    pool_positions,
-    pool_rows,
+    part_values,
+    pool_actions,
     write_summary,
 )
 from lagco.latent.layout import ActionLayout, PathPart
@@ -27,7 +33,9 @@ from lagco.latent.scale import Moments
 from lagco.latent.shape import ActionShape
 from lagco.latent.validity import LateValidity, RowValidity
 from lagco.search import (
+    CODES,
     LISTED,
+    LISTED_PATHS,
     FlatSpace,
     Metric,
     Neighbours,
@@ -38,6 +46,8 @@ from lagco.search import (
 )
 
 _METRICS = {"cosine": 0, "inner": 1, "l2": 2}
+#: times the actions asked about at first, before a search goes on in order
+_ASKED = (1, 8)
 
 
 class ActionSet:
@@ -59,7 +69,9 @@ class ActionSet:
         self._state = state
         self._names = layout.names
         self._path = layout.path
+        self._vectors = tuple([tables[name].vectors for name in layout.names])
         self._rows: Array | None = None
+        self._found: tuple[Array, Array] = (NONE, NONE)
         self._space: FlatSpace | ProductSpace | PathSpace | None = None
 
     # -- the space that is searched
@@ -72,14 +84,13 @@ class ActionSet:
         return self._space
 
     def _product(self) -> ProductSpace:
-        vectors = [self._tables[name].vectors for name in self._names]
         projection = self._layout.projection
         if projection is None:
-            return self._shape.space(vectors, "concat")
+            return self._shape.space(self._vectors, "concat")
         columns = self._layout.columns
         projected = [
             table @ projection[columns[name]]
-            for name, table in zip(self._names, vectors, strict=True)
+            for name, table in zip(self._names, self._vectors, strict=True)
         ]
         return self._shape.space(projected, "sum")
 
@@ -146,12 +157,9 @@ class ActionSet:
     @property
     def size(self) -> int:
         """Number of declared actions; paths, and several exclusions at once, are listed for it."""
-        if self._single:
-            return len(self._tables[self._names[0]].values)
-        space = self.space
-        if isinstance(space, PathSpace) or self.listed_to_count:
-            return len(space.list())
-        return space.size - self._shape.excluded
+        if self._path is None:
+            return self._shape.size
+        return len(self.space.list())
 
     @property
     def listed_to_count(self) -> bool:
@@ -176,11 +184,9 @@ class ActionSet:
         ``indices`` of the result are rows for :meth:`parts`.
         """
         layout = self._layout
-        if k == 1 and self._single and layout.projection is None:
-            vectors = self._tables[self._names[0]].vectors
-            row, score = nearest_row(vectors, query, _METRICS[metric])
-            found = Neighbours(np.array([[row]]), np.array([score]))
-            if row >= 0 and (env is None or LateValidity(self, env)(found.indices)[0]):
+        if env is not None and layout.projection is None:
+            found = self._nearest_listed(query, k, metric, env)
+            if found is not None:
                 return found
         valid = None
         if env is not None:
@@ -196,24 +202,71 @@ class ActionSet:
         ]
         return space.nearest(query, k, metric, valid, masks if possible else None)
 
+    def _nearest_listed(
+        self, query: Array, k: int, metric: Metric, env: ContinuousEnv
+    ) -> Neighbours | None:
+        """The k nearest valid actions of a small set, if the first ones asked about hold them.
+
+        None also where something is wrong, which the search says.
+        """
+        shape, layout = self._shape, self._layout
+        if query.shape != layout.mean.shape or metric not in CODES:
+            return None
+        if k == 1 and self._single:
+            row, score = nearest_row(self._vectors[0], query, _METRICS[metric])
+            found = Neighbours(np.array([[row]]), np.array([score]))
+            values = shape.row_values[0][row : row + 1, None]
+            self._found = found.indices, values
+            valid = len(values) and env.are_valid_actions(env.actions_from_parts(values))[0]
+            return found if valid else None
+        listed = self._listed(metric) if k > 0 else None
+        for times in _ASKED if listed is not None else ():
+            count = times * max(16, 3 * k)
+            kernel, arguments = listed
+            rows, parts, scores, finite = kernel(
+                *arguments, query, CODES[metric], shape.row_values, layout.order, count
+            )
+            if not finite:
+                return None
+            valid = np.asarray(env.are_valid_actions(env.actions_from_parts(parts)), dtype=bool)
+            if valid.shape != scores.shape:
+                return None
+            chosen: Any
+            if k == 1:
+                first = int(valid.argmax())
+                chosen = slice(first, first + int(valid[first]))
+            else:
+                chosen = valid.nonzero()[0][:k]
+            found = Neighbours(rows[chosen], scores[chosen])
+            if len(found.scores) == k or (len(found.scores) > 0 and len(scores) < count):
+                self._found = found.indices, parts[chosen]
+                return found
+        return None
+
+    def _listed(self, metric: Metric) -> tuple[Any, tuple[Any, ...]] | None:
+        """What scores all actions at once, with its first arguments; None where they are many."""
+        layout, path = self._layout, self._path
+        if path is None:
+            axes = self._shape.axes
+            return None if axes is None else (nearest_parts, (self._vectors, layout.offsets, axes))
+        demands, view = self._demands(path)
+        if demands is None or path.reader.pooling is not None or len(self._names) > 1:
+            return None
+        paths = path.reader.paths(self._state, demands, view)
+        rows = paths.listed(LISTED_PATHS[metric])
+        if rows is None or not len(rows):
+            return None
+        tables = path.reader.tables(self._state, paths, *layout.scales[path.name])
+        return nearest_paths, (rows, demands.vectors, tables, layout.searched)
+
     def parts(self, rows: Array) -> Array:
         """Values of the components, as declared, of search rows: (k, m)."""
+        if rows is self._found[0]:  # the ones that were searched for last
+            return self._found[1]
         if self._rows is not None:
             rows = self._rows[rows[:, 0]]
-        names = self._names
-        if self._single:
-            return self._tables[names[0]].values[rows]
-        parts = np.empty_like(rows)
-        at = 0
-        for place in self._layout.order:
-            if place == len(names):
-                stop = at + rows.shape[1] - place
-                parts[:, at:stop] = rows[:, place:]
-                at = stop
-            else:
-                parts[:, at] = self._tables[names[place]].values[rows[:, place]]
-                at += 1
-        return parts
+        found: Array = part_values(rows, self._shape.row_values or NO_VALUES, self._layout.order)
+        return found
 
     def rows(self, parts: Array) -> Array:
         """Search rows of values of the components (k, m), those that are offered: (k', …).
@@ -238,8 +291,9 @@ class ActionSet:
         path: Sequence[int] = ()
         rest = list(part)
         for place in layout.order:
-            if place == len(names):
-                path, rest = rest[: len(part) - place], rest[len(part) - place :]
+            if place < 0:
+                long = len(part) - len(names)
+                path, rest = rest[:long], rest[long:]
             else:
                 values[names[place]] = rest.pop(0)
         row: dict[str, int] = {}
@@ -284,34 +338,29 @@ class ActionSet:
         Elements count as often as actions contain them: a target as often as it has objects, a node
         as often as there are other nodes to go with it. Paths count by the nodes they may visit.
         """
-        layout = self._layout
+        layout, path = self._layout, self._path
         found = np.empty((4, layout.width), dtype=np.float32)
-        weights = self._shape.weights
-        for name, table in self._tables.items():
-            weight = weights.get(name, EQUAL)
-            pool_rows(table.vectors, weight, layout.columns[name].start, found)
-        path = self._path
+        vectors, weights, starts = self._vectors, self._shape.row_weights, layout.starts
+        positions, size = NO_PATH, 0.0
         if path is None:
-            return found, float(self.size)
-        demands, view = self._demands(path)
-        counts, visits = path.reader.counts(self._state, demands, view)
-        self._pool_paths(path, counts, found)
-        total = self._shape.choices
-        if demands is not None:
-            total *= max(visits / max(len(demands.values), 1), 1.0)
-        return found, total
-
-    def _pool_paths(self, path: PathPart, counts: Array, out: Array) -> None:
-        reader, columns = path.reader, self._layout.columns[path.name]
-        mean, factor = self._layout.scales[path.name]
-        z = self._state.embeddings[reader.view]
-        if reader.pooling is None:
-            pool_positions(z, counts, mean, factor, columns.start, out)
-        elif reader.width == z.shape[1]:  # nodes themselves stand for what they are pooled to
-            rows = ((z - mean) * factor).astype(np.float32)
-            pool_rows(rows, counts.sum(axis=0), columns.start, out)
+            size = float(self.size)
         else:
-            out[:, columns] = 0.0
+            reader, start = path.reader, layout.columns[path.name].start
+            mean, factor = layout.scales[path.name]
+            z = self._state.embeddings[reader.view]
+            demands, view = self._demands(path)
+            counts, visits = reader.counts(self._state, demands, view)
+            size = self._shape.choices
+            if demands is not None:
+                size *= max(visits / max(len(demands.values), 1), 1.0)
+            if reader.pooling is None:
+                positions = z, counts, mean, factor, start
+            elif reader.width == z.shape[1]:  # nodes themselves stand for what they are pooled to
+                rows = ((z - mean) * factor).astype(np.float32)
+                vectors, weights = (*vectors, rows), (*weights, counts.sum(axis=0))
+                starts = np.append(starts, start)
+        pool_actions(vectors or NOTHING, weights or NO_WEIGHTS, starts, *positions, found)
+        return found, size
 
     def summary(
         self,

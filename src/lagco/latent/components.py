@@ -293,7 +293,7 @@ class AttachedReader:
         objects = self._vectors.of(rows, mean, scale)
         columns = self._columns(view)
         for name in self._attributes:
-            column = columns[name]
+            column = np.ascontiguousarray(columns[name], dtype=np.float32)
             if column.ndim == 2:
                 column = column[:, :, None]
             attached_values(objects, column, owners, positions, start, mean, scale, vectors)

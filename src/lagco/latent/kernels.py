@@ -5,9 +5,28 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from lagco.embedding.row_sums import pool_columns, write_standardised
+from lagco.search.kernels import cosines
+from lagco.search.listed_kernels import COSINE, L2, best_rows, best_tuples
+
 MEAN, MAX, MIN, SUM, ROOT_SUM = range(5)
 #: weights of rows that all count the same
 EQUAL = np.zeros(0)
+#: no action is known to be invalid
+ALL = np.zeros(0, dtype=np.bool_)
+#: no rows in particular
+NONE = np.zeros(0, dtype=np.int64)
+#: tables and weights of no component, and arguments of `pool_actions` where there is no path
+NOTHING = (np.zeros((0, 0), dtype=np.float32),)
+NO_WEIGHTS = (EQUAL,)
+NO_VALUES = (NONE,)
+NO_PATH = (
+    NOTHING[0],
+    np.zeros((0, 0)),
+    np.zeros(0, dtype=np.float32),
+    np.zeros(0, dtype=np.float32),
+    0,
+)
 
 
 @njit(cache=True)
@@ -15,45 +34,37 @@ def attached_values(objects, column, owners, positions, start, mean, factor, out
     """Vectors of objects (k, w), and from column `start` on ``column[owners, positions]``
     standardised; objects without rows are left alone.
     """
-    width = column.shape[2]
     known = objects.shape[1] if objects.shape[0] else 0
+    listed = column.shape[1]
+    rows = column.reshape(column.shape[0] * listed, column.shape[2])
     for i in range(owners.shape[0]):
         for c in range(known):
             out[i, c] = objects[i, c]
-        for c in range(width):
-            at = start + c
-            value = np.float32(column[owners[i], positions[i], c])
-            out[i, at] = (value - mean[at]) * factor[at]
+        row = owners[i] * listed + positions[i]
+        write_standardised(out, i, start, rows, row, mean, factor, start)
 
 
 @njit(cache=True)
-def pool_rows(rows, weights, start, out):  # type: ignore[no-untyped-def]
+def pool_rows(rows, weights, elements, start, out):  # type: ignore[no-untyped-def]
     """Mean, max, min and sum of `rows` (k, d) into the columns of `out` (4, ·) from `start` on.
 
     weights: (k,), how often each row counts, rows of weight 0 not at all; `EQUAL` for once each.
-    Zeros where no row counts. Returns the total weight.
+    elements: (m,) the rows that count, once each; `NONE` for all of them.
+    Zeros where no row counts.
     """
-    count, width = rows.shape
-    out[:, start : start + width] = 0.0
-    total = 0.0
-    for i in range(count):
-        weight = weights[i] if weights.shape[0] else 1.0
-        if weight <= 0.0:
-            continue
-        for c in range(width):
-            value = rows[i, c]
-            at = start + c
-            out[SUM, at] += np.float32(weight) * value
-            if total == 0.0:
-                out[MAX, at] = out[MIN, at] = value
-            else:
-                out[MAX, at] = max(out[MAX, at], value)
-                out[MIN, at] = min(out[MIN, at], value)
-        total += weight
+    count = elements.shape[0] if elements.shape[0] else rows.shape[0]
+    total = float(count)
+    if weights.shape[0]:
+        total = 0.0
+        for i in range(count):
+            total += max(weights[i], 0.0)
+    stop = start + rows.shape[1]
     if total > 0.0:
-        for at in range(start, start + width):
+        pool_columns(rows, weights, elements, count, start, out[SUM], out[MAX], out[MIN])
+        for at in range(start, stop):
             out[MEAN, at] = out[SUM, at] / total
-    return total
+    else:
+        out[:, start:stop] = 0.0
 
 
 @njit(cache=True)
@@ -66,24 +77,54 @@ def pool_positions(z, counts, mean, scale, start, out):  # type: ignore[no-untyp
     rows = np.empty((n, width), dtype=np.float32)
     for t in range(counts.shape[0]):
         for i in range(n):
-            for c in range(width):
-                rows[i, c] = (z[i, c] - mean[t * width + c]) * scale[t * width + c]
-        pool_rows(rows, counts[t], start + t * width, out)
+            write_standardised(rows, i, 0, z, i, mean, scale, t * width)
+        pool_rows(rows, counts[t], NONE, start + t * width, out)
 
 
 @njit(cache=True)
-def write_pooled(rows, poolings, out):  # type: ignore[no-untyped-def]
-    """Poolings of `rows` (k, d), one after the other: (len(poolings) · d,)."""
-    count, width = rows.shape
-    found = np.empty((4, width), dtype=np.float32)
-    pool_rows(rows, EQUAL, 0, found)
-    root = np.float32(np.sqrt(max(count, 1)))
-    for k in range(poolings.shape[0]):
-        for c in range(width):
-            if poolings[k] == ROOT_SUM:
-                out[k * width + c] = found[SUM, c] / root
-            else:
-                out[k * width + c] = found[poolings[k], c]
+def write_pooled(tables, chosen, whole, poolings, starts, out):  # type: ignore[no-untyped-def]
+    """Poolings of embeddings, part by part, one pooling after the other.
+
+    Args:
+        tables: per part the embeddings (n, p) of its view, and `chosen` the nodes (k,) that count,
+            all of them where `whole` (parts,) says so.
+        poolings: per part its codes, and `starts` (parts,) its first place in `out`.
+    """
+    found = np.empty((4, tables[0].shape[1]), dtype=np.float32)
+    for part in range(len(tables)):
+        rows, codes = tables[part], poolings[part]
+        width = rows.shape[1]
+        count = rows.shape[0] if whole[part] else chosen[part].shape[0]
+        if count:
+            pool_rows(rows, EQUAL, chosen[part], 0, found)
+        else:
+            found[:] = 0.0
+        root = np.float32(np.sqrt(max(count, 1)))
+        for k in range(codes.shape[0]):
+            at = starts[part] + k * width
+            for c in range(width):
+                if codes[k] == ROOT_SUM:
+                    out[at + c] = found[SUM, c] / root
+                else:
+                    out[at + c] = found[codes[k], c]
+
+
+@njit(cache=True)
+def pool_actions(  # type: ignore[no-untyped-def]
+    tables, weights, starts, z, counts, mean, scale, path_start, out
+):
+    """`pool_rows` for the tables of all components, and `pool_positions` for a path.
+
+    Args:
+        tables: per component its vectors (k, d), `weights` of the rows, and `starts` in `out`.
+        counts: (positions, n) and what follows: of a path; (0, 0) without one.
+        out: (4, ·), written; zeros in the columns of nothing.
+    """
+    out[:] = 0.0
+    for t in range(len(tables)):
+        pool_rows(tables[t], weights[t], NONE, starts[t], out)
+    if counts.shape[0]:
+        pool_positions(z, counts, mean, scale, path_start, out)
 
 
 @njit(cache=True)
@@ -114,8 +155,7 @@ def node_vectors(z, features, columns, elements, mean, scale, out):  # type: ign
     width, extra = z.shape[1], columns.shape[0]
     for i in range(elements.shape[0]):
         node = elements[i]
-        for c in range(width):
-            out[i, c] = (z[node, c] - mean[c]) * scale[c]
+        write_standardised(out, i, 0, z, node, mean, scale, 0)
         for c in range(extra):
             out[i, width + c] = (features[columns[c], node] - mean[width + c]) * scale[width + c]
 
@@ -127,9 +167,8 @@ def edge_vectors(z, edges, features, columns, elements, mean, scale, out):  # ty
     for i in range(elements.shape[0]):
         edge = elements[i]
         u, v = edges[0, edge], edges[1, edge]
-        for c in range(width):
-            out[i, c] = (z[u, c] - mean[c]) * scale[c]
-            out[i, width + c] = (z[v, c] - mean[width + c]) * scale[width + c]
+        write_standardised(out, i, 0, z, u, mean, scale, 0)
+        write_standardised(out, i, width, z, v, mean, scale, width)
         for c in range(extra):
             at = 2 * width + c
             out[i, at] = (features[columns[c], edge] - mean[at]) * scale[at]
@@ -142,8 +181,7 @@ def position_vectors(z, mean, scale, slots, out):  # type: ignore[no-untyped-def
     out[slots:] = 0.0
     for t in range(slots):
         for i in range(n):
-            for c in range(width):
-                out[t, i, c] = (z[i, c] - mean[t * width + c]) * scale[t * width + c]
+            write_standardised(out[t], i, 0, z, i, mean, scale, t * width)
 
 
 @njit(cache=True)
@@ -157,6 +195,69 @@ def admissible_counts(hops, sources, targets, limits, positions):  # type: ignor
             for t in range(hops[sources[e], v], min(latest + 1, positions)):
                 counts[t, v] += 1.0
     return counts
+
+
+@njit(cache=True)
+def part_values(rows, values, order):  # type: ignore[no-untyped-def]
+    """Values (k, m) of search rows (k, m), columns in the order declared.
+
+    values: per component, in the order of the search, what its rows stand for. order: (components,)
+    place of each in `values`; -1 for a path, whose nodes are the last columns of a row.
+    """
+    parts = np.empty_like(rows)
+    at = 0
+    for place in order:
+        if place >= 0:
+            for r in range(rows.shape[0]):
+                parts[r, at] = values[place][rows[r, place]]
+            at += 1
+        else:
+            for c in range(order.shape[0] - 1, rows.shape[1]):
+                parts[:, at] = rows[:, c]
+                at += 1
+    return parts
+
+
+@njit(cache=True)
+def _scores(asked, linear, norms, metric):  # type: ignore[no-untyped-def]
+    """What a search says of actions: scores (k,), and the squared length of the query."""
+    square = 0.0
+    for value in asked:
+        square += value * value
+    if metric == COSINE:
+        return cosines(linear, norms, np.sqrt(square)), square
+    return (linear if metric == L2 else -linear), square
+
+
+@njit(cache=True)
+def nearest_parts(tables, starts, axes, query, metric, values, order, count):  # type: ignore[no-untyped-def]
+    """The `count` actions of a product nearest to `query`, best first.
+
+    tables, starts, axes: as for `best_tuples`; values, order: as for `part_values`.
+
+    Returns search rows (k, m), values (k, m), scores (k,), and whether all vectors are finite.
+    """
+    asked = query.astype(np.float64)
+    rows, linear, norms, _, check = best_tuples(
+        tables, starts, axes[0], axes[1], axes[2], asked, metric, ALL, count
+    )
+    scores, square = _scores(asked, linear, norms, metric)
+    return rows, part_values(rows, values, order), scores, np.isfinite(check + square)
+
+
+@njit(cache=True)
+def nearest_paths(listed, demands, tables, columns, query, metric, values, order, count):  # type: ignore[no-untyped-def]
+    """The same for listed paths (N, 1 + T), with `demands` and `tables` as for `best_rows`.
+
+    columns: of the query, in the order of the search. Where paths have more positions than the
+    query has slots nothing is asked of the rest; fewer leave what is asked of these out.
+    """
+    asked = np.zeros(demands.shape[1] + tables.shape[0] * tables.shape[2])
+    for c in range(min(len(asked), len(columns))):
+        asked[c] = query[columns[c]]
+    rows, linear, norms, _, check = best_rows(listed, demands, tables, asked, metric, count)
+    scores, square = _scores(asked, linear, norms, metric)
+    return rows, part_values(rows, values, order), scores, np.isfinite(check + square)
 
 
 @njit(cache=True)

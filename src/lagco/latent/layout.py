@@ -59,9 +59,21 @@ class ActionLayout:
         return sorted(names, key=lambda name: name == last)
 
     @cached_property
-    def order(self) -> list[int]:
-        """Of each component as declared, its place in :attr:`names`; the path's is behind them."""
-        return [self.names.index(n) if n in self.names else len(self.names) for n in self.columns]
+    def starts(self) -> Array:
+        """First column of each of :attr:`names`."""
+        return np.array([self.columns[name].start for name in self.names] or [0], dtype=np.int64)
+
+    @cached_property
+    def offsets(self) -> Array:
+        """First column of each of :attr:`names` where these are concatenated in that order."""
+        widths = [self.columns[name].stop - self.columns[name].start for name in self.names]
+        return np.cumsum([0, *widths[:-1]])
+
+    @cached_property
+    def order(self) -> Array:
+        """Of each component as declared, its place in :attr:`names`; -1 for the path."""
+        names = self.names
+        return np.array([names.index(n) if n in names else -1 for n in self.columns])
 
     @cached_property
     def scales(self) -> dict[str, tuple[Array, Array]]:

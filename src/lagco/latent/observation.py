@@ -14,7 +14,7 @@ from lagco.core.graph import GraphView
 from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum, Sum
 from lagco.core.spec import Graph
 from lagco.errors import SpecError, UsageError
-from lagco.latent.kernels import MAX, MEAN, MIN, ROOT_SUM, SUM, write_pooled
+from lagco.latent.kernels import MAX, MEAN, MIN, NONE, ROOT_SUM, SUM, write_pooled
 from lagco.latent.selection import Selection
 
 Views: TypeAlias = Mapping[str, GraphView]
@@ -72,6 +72,7 @@ class ObservationMap:
     """
 
     def __init__(self, declaration: Declaration, embedding_width: int) -> None:
+        self._pooled = _Pooled()
         self._parts: list[tuple[Writer, int, int]] = []
         self._single: list[tuple[Callable[[Any], Any], str, int, str]] = []
         self._structural: dict[str, _Structural] = {}
@@ -80,8 +81,13 @@ class ObservationMap:
         for name, part in declaration.observation.items():
             start, view = self.width, part.graph or ""
             if isinstance(part, Graph):
-                write, width = _pooled(name, part, embedding_width)
-                self._parts.append((write, start, start + width))
+                codes = pooling_codes(part.poolings)
+                if codes is not None:
+                    width = len(codes) * embedding_width
+                    self._pooled.add(part, codes, start)
+                else:
+                    write, width = _any_pooled(name, part, embedding_width)
+                    self._parts.append((write, start, start + width))
             elif part.function in STRUCTURAL:
                 width = 1
                 self._structural.setdefault(view, _Structural()).add(part.function, start)
@@ -97,6 +103,7 @@ class ObservationMap:
     def __call__(self, views: Views, embeddings: Embeddings, out: Array | None = None) -> Array:
         """The observation of a state: float32 (width,), written to `out` where given."""
         observation = np.empty(self.width, dtype=np.float32) if out is None else out
+        self._pooled.write(views, embeddings, observation)
         for write, start, stop in self._parts:
             write(views, embeddings, observation[start:stop])
         for view, known in self._structural.items():
@@ -108,6 +115,38 @@ class ObservationMap:
             else:
                 _write(name, value, observation[at : at + 1])
         return observation
+
+
+class _Pooled:
+    """Parts that pool embeddings by compiled poolings, written all at once."""
+
+    def __init__(self) -> None:
+        self._views: list[str] = []
+        self._selected: list[tuple[int, Selection]] = []
+        self._chosen: list[Array] = []
+        self._whole = np.zeros(0, dtype=np.bool_)
+        self._codes: tuple[Array, ...] = ()
+        self._starts = np.zeros(0, dtype=np.int64)
+
+    def add(self, part: Graph, codes: Array, start: int) -> None:
+        """Another one, and where it is written."""
+        if part.spec:
+            self._selected.append((len(self._views), Selection(part.spec)))
+        self._views.append(part.graph or "")
+        self._chosen.append(NONE)
+        self._whole = np.append(self._whole, not part.spec)
+        self._codes += (codes,)
+        self._starts = np.append(self._starts, start)
+
+    def write(self, views: Views, embeddings: Embeddings, observation: Array) -> None:
+        """All of them to their places."""
+        names, chosen = self._views, self._chosen
+        if not names:
+            return
+        for part, select in self._selected:
+            chosen[part] = select(views[names[part]])
+        tables = tuple([embeddings[name] for name in names])
+        write_pooled(tables, tuple(chosen), self._whole, self._codes, self._starts, observation)
 
 
 class _Structural:
@@ -137,25 +176,18 @@ class _Structural:
         observation[self._at] = self._values
 
 
-def _pooled(name: str, part: Graph, embedding_width: int) -> tuple[Writer, int]:
+def _any_pooled(name: str, part: Graph, embedding_width: int) -> tuple[Writer, int]:
+    """What writes a part of which a pooling is not compiled, and its width."""
     view = part.graph or ""
-    select = Selection(part.spec) if part.spec else None
-    poolings, codes = part.poolings, pooling_codes(part.poolings)
-
-    def write(views: Views, embeddings: Embeddings, out: Array) -> None:
-        rows = embeddings[view]
-        write_pooled(rows if select is None else rows[select(views[view])], codes, out)
-
-    if codes is not None:
-        return write, len(codes) * embedding_width
+    select = Selection(part.spec)
+    poolings = part.poolings
     sizes = [_width_of(name, pooling, embedding_width) for pooling in poolings]
 
-    def write_any(views: Views, embeddings: Embeddings, out: Array) -> None:
-        rows = embeddings[view]
-        rows = rows if select is None else rows[select(views[view])]
+    def write(views: Views, embeddings: Embeddings, out: Array) -> None:
+        rows = embeddings[view][select(views[view])]
         out[:] = np.concatenate([np.ravel(pooling(rows)) for pooling in poolings])
 
-    return write_any, sum(sizes)
+    return write, sum(sizes)
 
 
 def _computed(name: str, function: Callable[[Any], Any], view: str) -> Writer:

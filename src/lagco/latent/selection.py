@@ -30,14 +30,16 @@ class Watch:
 
     def changed(self, view: GraphView) -> bool:
         """Whether anything of it may be other than at the last call."""
-        before, self._rows = self._rows, view.num_edges if self._kind == EDGE else view.num_nodes
-        same, self._view = view is self._view, view
-        clock, self._clock = self._clock, view.clock
-        if not same or before != self._rows:
-            return True
-        if clock == self._clock or not (self._names or self._ends):
+        before, self._clock = self._clock, view.clock
+        if view is self._view and before == self._clock:
             return False
-        notes = view.notes_since(clock)
+        same, self._view = view is self._view, view
+        rows, self._rows = self._rows, view.num_edges if self._kind == EDGE else view.num_nodes
+        if not same or rows != self._rows:
+            return True
+        if not (self._names or self._ends):
+            return False
+        notes = view.notes_since(before)
         if notes is None:
             return True
         names, wanted = self._names, self._kind

@@ -11,8 +11,9 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.latent.components import Table
+from lagco.latent.kernels import EQUAL, NONE
 from lagco.latent.layout import ActionLayout
-from lagco.search import Dependence, ProductSpace
+from lagco.search import LISTED, Dependence, ProductSpace
 
 
 class ActionShape:
@@ -44,38 +45,71 @@ class ActionShape:
 
     def space(self, vectors: Sequence[Array], pooling: Any) -> ProductSpace:
         """The product of the components with these vectors, in the order of the search."""
-        if self._space is not None:
-            return self._space.renewed(vectors)
+        if self._space is None:
+            self._space = self._product(vectors, pooling)
+            return self._space
+        return self._space.renewed(vectors)
+
+    def _product(self, vectors: Sequence[Array], pooling: Any) -> ProductSpace:
         position = {name: c for c, name in enumerate(self._names)}
         depends = {}
         for child, parent in self._references.items():
             offsets = self._offsets[child]
             assert offsets is not None
             depends[position[child]] = Dependence(position[parent], offsets, np.arange(offsets[-1]))
-        self._space = ProductSpace(
+        return ProductSpace(
             vectors,
             depends=depends,
             different=[(position[a], position[b]) for a, b in self._different.items()],
             ids=[self._values[name] for name in self._names],
             pooling=pooling,
         )
-        return self._space
 
     @cached_property
-    def excluded(self) -> int:
-        """Choices that a condition between two components rules out."""
+    def axes(self) -> Any:
+        """Axes of the product as `best_tuples` reads them; None where it does not list them all."""
+        if self._different or not 0 < self.size <= LISTED:
+            return None
+        if not self._references:
+            count = len(self._names)
+            return np.arange(count), (NONE,) * count, np.zeros(count, np.bool_)
+        space = self._product(self._blank, "concat")
+        return space.layout.members if space.listable(space.size) else None
+
+    @cached_property
+    def row_values(self) -> tuple[Array, ...]:
+        """What the rows of all components stand for, in the order of the search."""
+        return tuple([self._values[name] for name in self._names])
+
+    @property
+    def _blank(self) -> list[Array]:
+        """Vectors without columns, where these do not matter."""
+        return [np.zeros((len(self._values[name]), 0), np.float32) for name in self._names]
+
+    @cached_property
+    def size(self) -> int:
+        """Number of actions without a path; several exclusions at once are listed for it."""
+        if not self._references and not self._different:
+            return math.prod(len(values) for values in self._values.values())
+        space = self._product(self._blank, "concat")
+        if len(self._different) > 1:
+            return len(space.list())
         excluded = 0
         for a, b in self._different.items():
             first, second = self._values[a], self._values[b]
             common = len(np.intersect1d(first, second))
-            assert self._space is not None
-            excluded = common * (self._space.size // max(len(first) * len(second), 1))
-        return excluded
+            excluded = common * (space.size // max(len(first) * len(second), 1))
+        return space.size - excluded
 
     @cached_property
     def choices(self) -> float:
         """Choices of all components, conditions apart."""
         return math.prod(float(len(values)) for values in self._values.values())
+
+    @cached_property
+    def row_weights(self) -> tuple[Array, ...]:
+        """The :attr:`weights` of all components in the order of the search."""
+        return tuple([self.weights.get(name, EQUAL) for name in self._names])
 
     @cached_property
     def weights(self) -> dict[str, Array]:

@@ -77,6 +77,17 @@ class Text(Block):
 
 
 @dataclass(frozen=True)
+class Findings(Block):
+    """Sentences, one below the other."""
+
+    sentences: Sequence[str]
+
+    def html(self, page: Page) -> Markup:
+        """A list."""
+        return _MACROS.findings(self.sentences)
+
+
+@dataclass(frozen=True)
 class Heading(Block):
     """A heading within a section."""
 

@@ -15,6 +15,7 @@ from lagco.report.sections import (
     episodes,
     gaps,
     generalization,
+    headline,
     overview,
     scalability,
     significance,
@@ -39,7 +40,8 @@ class Section:
 
 
 SECTIONS = (
-    Section("overview", "At a glance", overview.blocks),
+    Section("headline", "Headline", headline.blocks),
+    Section("overview", "What was run", overview.blocks),
     Section("generalization", "Generalisation", generalization.blocks),
     Section("gaps", "Train–test gaps", gaps.blocks),
     Section("distributions", "Distributions", distributions.blocks),

@@ -8,7 +8,7 @@ from lagco.agents.config import STRATEGIES
 from lagco.agents.method import Look
 from lagco.agents.registry import METHODS, method_of
 from lagco.registration import ENTRIES
-from lagco.study.settings import BASELINES, FAISS, known_methods
+from lagco.study.settings import ANNEALING, BASELINES, FAISS, TIMED_SOLVER, known_methods
 
 LETTERS = {"small": "S", "medium": "M", "large": "L", "varied": "V"}
 
@@ -18,6 +18,8 @@ _OTHERS = {
     "random": Look("#9a9a9a", "x-thin-open", "dot"),
     "greedy": Look("#6f6f6f", "cross-thin-open", "dash"),
     "solver": Look("#9a9a9a", "line-ew-open", "dash"),
+    TIMED_SOLVER: Look("#4d4d4d", "line-ew-open", "longdash"),
+    ANNEALING: Look("#8c6d4f", "x-thin-open", "dashdot"),
     FAISS: Look("#56b4e9", "hexagon-open", "dot"),
 }
 _UNKNOWN = Look("#7f7f7f", "pentagon")
@@ -46,6 +48,14 @@ def problems_in_order(names: Iterable[str]) -> list[str]:
 def strategies_in_order(names: Iterable[str]) -> list[str]:
     """From small to varied."""
     return _in_order(names, STRATEGIES)
+
+
+def unit_of(problem: str, *, drawn: bool = False) -> str:
+    """What sizes of a problem count: those of its instances, or those that it draws them by."""
+    entry = ENTRIES.get(problem)
+    if entry is None:
+        return "size"
+    return (drawn and entry.drawn_unit) or entry.unit
 
 
 def _in_order(names: Iterable[str], known: tuple[str, ...]) -> list[str]:

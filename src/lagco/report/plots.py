@@ -71,10 +71,14 @@ def figure(
     return {"data": list(traces), "layout": {"xaxis": dict(x), "yaxis": dict(y), **layout}}
 
 
+#: marks along a line at most
+_MARKS = 8
+
+
 def line(
-    method: str, x: Sequence[Number], y: Sequence[Number], *, marks: bool = False, **more: Any
+    method: str, x: Sequence[Number], y: Sequence[Number], *, marks: bool = True, **more: Any
 ) -> Trace:
-    """A line in the colour of a method, with marks where there are few points."""
+    """A line in the colour of a method, with some of its marks as the legend shows them."""
     drawn = look_of(method)
     return {
         "type": "scatter",
@@ -84,7 +88,12 @@ def line(
         "x": numbers(x),
         "y": numbers(y),
         "line": {"color": drawn.colour, "dash": drawn.dash, "width": 1.8},
-        "marker": {"color": drawn.colour, "symbol": drawn.symbol, "size": 6},
+        "marker": {
+            "color": drawn.colour,
+            "symbol": drawn.symbol,
+            "size": 6,
+            "maxdisplayed": _MARKS,
+        },
     } | more
 
 

@@ -10,7 +10,9 @@ from typing import Any, TypeAlias
 
 from lagco.errors import LagcoError
 from lagco.report.palette import methods_in_order, problems_in_order, strategies_in_order
+from lagco.results.measures import MEASURES, RETURN, START_SCORE
 from lagco.study import Ledger, Record, generalization_table
+from lagco.study.paper import departures
 from lagco.study.scores import transfer
 from lagco.study.tables import setting_of
 
@@ -30,6 +32,15 @@ class _ReadOnce(Ledger):
         if superseded:
             return super().records(kind, superseded=True)
         return [record for record in self._known if kind in (None, record.kind)]
+
+    @cached_property
+    def _by_key(self) -> dict[tuple[str, str], Record]:
+        return {(record.kind, record.key): record for record in self._known}
+
+    def find(self, kind: str, key: str | None) -> Record:
+        """The record with that key."""
+        known = self._by_key.get((kind, str(key)))
+        return super().find(kind, key) if known is None else known
 
 
 class Study:
@@ -92,13 +103,57 @@ class Study:
 
     @cached_property
     def rows(self) -> dict[str, dict[Place, dict[str, Any]]]:
-        """Rows of the generalisation table by setting and place: scores, best episodes."""
+        """Rows of the generalisation table by setting and place, of the best episodes.
+
+        ``main`` is the summary of the measure that the problem has (:meth:`measure_of`).
+        """
         found: dict[str, dict[Place, dict[str, Any]]] = {}
-        for row in generalization_table(self.ledger, ("score",), ("best",)):
+        for row in generalization_table(self.ledger, ("score", RETURN), ("best",)):
             if row["strategy"] is not None:
                 place = (row["problem"], row["method"], row["strategy"])
-                found.setdefault(row["setting"], {})[place] = row
+                main = row[f"{self.measure_of(row['problem'])}/best"]
+                found.setdefault(row["setting"], {})[place] = row | {"main": main}
         return found
+
+    @cached_property
+    def _measures(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for record in [*self.records("run"), *self.records("policy")]:
+            known = found.setdefault(str(record.spec["problem"]), set())
+            for instance in record.result["instances"]:
+                known.update(instance["measures"])
+        return found
+
+    def measure_of(self, problem: str) -> str:
+        """The measure that figures show: the score, or the return where there is none."""
+        return "score" if "score" in self._measures.get(problem, ("score",)) else RETURN
+
+    def measures_of(self, setting: str, problem: str | None = None) -> list[str]:
+        """Measures that a problem (or any one with runs of a setting) has, in order."""
+        problems = self.problems_of(setting) if problem is None else [problem]
+        known = set().union(*(self._measures.get(name, set()) for name in problems))
+        return [measure for measure in (*MEASURES, START_SCORE, RETURN) if measure in known]
+
+    def departures(self, setting: str) -> list[str]:
+        """Points in which the runs of a setting are not by the paper's protocol."""
+        runs = (run for runs in self._runs[setting].values() for run in runs)
+        found: dict[str, list[str]] = {}
+        for run in runs:
+            for point in departures(self.ledger, run):
+                found.setdefault(point, []).append(str(run.spec["problem"]))
+        return list(found)
+
+    @property
+    def banner(self) -> str:
+        """Protocol of the runs where it is not the paper's; empty where it is."""
+        parts = [
+            f"Runs with {setting}: {'; '.join(points)}."
+            for setting in self.settings
+            if (points := self.departures(setting))
+        ]
+        if not parts:
+            return ""
+        return " ".join([*parts, "So these runs are not compared with the paper's figures."])
 
     def transfer(self, setting: str, place: Place, measure: str) -> float | None:
         """Unseen minus seen of the runs at a place; None where either is missing."""

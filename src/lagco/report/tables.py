@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from lagco.results.numbers import significant
+
 Value: TypeAlias = str | int | float | None
 
 
@@ -42,6 +44,8 @@ class Cell:
         high: upper end.
         paper: the figure of the paper.
         best: whether it is the best of those it is compared with.
+        note: what qualifies the value, such as the share of instances that were solved; what has
+            one is never the best.
     """
 
     value: Value = None
@@ -49,6 +53,7 @@ class Cell:
     high: float | None = None
     paper: float | None = None
     best: bool = False
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,13 @@ def table(
     return Table(name, caption, tuple(columns), filled, spread)
 
 
+def shown_cell(cell: Cell, column: Column) -> str:
+    """Value and note of an entry as tables show them."""
+    if not cell.note:
+        return shown(cell.value, column)
+    return cell.note if cell.value is None else f"{shown(cell.value, column)} ({cell.note})"
+
+
 def shown(value: Value, column: Column) -> str:
     """A value as tables show it; an en dash for nothing."""
     if value is None:
@@ -111,28 +123,17 @@ def shown(value: Value, column: Column) -> str:
     return significant(value)
 
 
-def significant(value: float, digits: int = 3) -> str:
-    """A number with some significant digits, never in exponents between 0.001 and a million."""
-    if value == 0:
-        return "0"
-    scientific = f"{value:.{digits - 1}e}"
-    exponent = int(scientific.partition("e")[2])  # after rounding: 0.9996 has the one of 1
-    if not -3 <= exponent < 6:
-        return scientific
-    return f"{value:.{max(0, digits - 1 - exponent)}f}"
-
-
 def mark_best(
     cells: Sequence[Cell], columns: Sequence[Column], *, smallest: bool = False
 ) -> list[Cell]:
-    """The same cells with the best number marked, and what is shown alike."""
-    values = [cell.value for cell in cells]
-    numbers = [value for value in values if isinstance(value, int | float)]
-    if len(numbers) < 2:
+    """The same cells with the best number marked, and what is shown alike; none with a note."""
+    numbers = [cell.value for cell in cells if isinstance(cell.value, int | float)]
+    sound = [c.value for c in cells if isinstance(c.value, int | float) and not c.note]
+    if len(numbers) < 2 or not sound:
         return list(cells)
-    best = min(numbers) if smallest else max(numbers)
+    best = min(sound) if smallest else max(sound)
     return [
-        replace(cell, best=shown(cell.value, column) == shown(best, column))
+        replace(cell, best=not cell.note and shown(cell.value, column) == shown(best, column))
         if isinstance(cell.value, int | float)
         else cell
         for cell, column in zip(cells, columns, strict=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from lagco.report.tables import Cell, Column, Table, Value, shown
+from lagco.report.tables import Cell, Column, Table, Value, shown, shown_cell
 from lagco.report.templating import HTML, LATEX, Tex, latex_text
 
 #: a LaTeX table with more columns is divided between groups, as the paper does
@@ -64,8 +64,8 @@ def _key(column: Column) -> str:
 
 def _extras(table: Table, place: int) -> list[str]:
     cells = [row[place] for row in table.rows]
-    names = ("low", "high", "paper")
-    return [name for name in names if any(getattr(cell, name) is not None for cell in cells)]
+    names = ("low", "high", "paper", "note")
+    return [n for n in names if any(getattr(cell, n) not in (None, "") for cell in cells)]
 
 
 def _plain(value: object) -> object:
@@ -107,7 +107,7 @@ def _html_row(table: Table, row: Sequence[Cell], numeric: Sequence[bool]) -> dic
 
 def _html_cell(cell: Cell, column: Column, is_number: bool, spread: bool) -> dict[str, Any]:
     return {
-        "text": _html_value(cell.value, column),
+        "text": _html_text(shown_cell(cell, column), cell.value),
         "best": cell.best,
         "is_number": is_number,
         "sorted_by": repr(cell.value) if isinstance(cell.value, int | float) else None,
@@ -126,7 +126,10 @@ def _html_range(cell: Cell, column: Column) -> str:
 
 
 def _html_value(value: Value, column: Column) -> str:
-    text = shown(value, column)
+    return _html_text(shown(value, column), value)
+
+
+def _html_text(text: str, value: Value) -> str:
     return text if isinstance(value, str) else text.replace("-", "−")
 
 
@@ -191,8 +194,9 @@ def _latex_row(table: Table, row: Sequence[Cell]) -> dict[str, Any]:
 
 def _latex_cell(cell: Cell, column: Column) -> Tex:
     if isinstance(cell.value, int | float):
-        return _latex_number(cell.value, column, bold=cell.best)
-    text = latex_text(shown(cell.value, column))
+        number = _latex_number(cell.value, column, bold=cell.best)
+        return Tex(f"{number} ({latex_text(cell.note)})") if cell.note else number
+    text = latex_text(shown_cell(cell, column))
     return Tex(f"\\textbf{{{text}}}") if cell.best else text
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from lagco.results.measures import MEASURES, RETURN, maximised, selected, worst
+from lagco.results.measures import MEASURES, RETURN, counted, maximised, selected
 from lagco.results.statistics import Summary, summarise, train_test_gap
 
 
@@ -98,8 +98,8 @@ class InstanceResult:
         """
         if measure not in self.measures:
             return None
-        value = self.first(measure) if selection == "first" else self.best(measure)
-        return worst(measure) if value is None else value
+        values = [getattr(episode, measure) for episode in self.episodes]
+        return counted(values, measure, selection)[0]
 
 
 @dataclass(frozen=True)
@@ -161,10 +161,10 @@ class Evaluation:
             "refused": self.refused,
             "infeasible": self.infeasible,
             **{
-                part: {key: _plain(entry) for key, entry in self.summary(seen).items()}
+                part: {key: plain(entry) for key, entry in self.summary(seen).items()}
                 for part, seen in parts.items()
             },
-            "train_test_gap": {name: _plain(self.train_test_gap(name)) for name in MEASURES},
+            "train_test_gap": {name: plain(self.train_test_gap(name)) for name in MEASURES},
             "instances": [asdict(result) for result in self.results],
         }
 
@@ -182,10 +182,10 @@ def by_training(evaluations: Sequence[Evaluation]) -> dict[str, list[Evaluation]
     return {name: [e.over(part) for e in evaluations] for name, part in parts.items() if part}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Values that JSON has: infinities and what follows from them become None."""
     if isinstance(value, Summary):
-        return {name: _plain(item) for name, item in asdict(value).items()}
+        return {name: plain(item) for name, item in asdict(value).items()}
     if isinstance(value, Iterable):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

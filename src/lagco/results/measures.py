@@ -10,6 +10,8 @@ from collections.abc import Sequence
 MEASURES = ("score", "score_best", "solver_score", "solver_score_best", "gap")
 #: sum of an episode's rewards, which instances without a reference are measured by
 RETURN = "episode_return"
+#: solver score of the best state of an episode from the problem's `compared_start`
+START_SCORE = "start_score"
 #: which of the episodes on an instance count
 SELECTIONS = ("best", "first", "all")
 
@@ -40,6 +42,20 @@ def worst(measure: str) -> float:
     if measure == RETURN:
         return -math.inf
     return 0.0 if maximised(measure) else math.inf
+
+
+def counted(values: Sequence[float | None], measure: str, selection: str) -> list[float]:
+    """Values with which one instance counts: the worst one wherever it was not solved.
+
+    Args:
+        values: of its episodes; none where it was refused.
+        measure: which the instance has a reference for.
+        selection: of the episodes: ``best``, ``first`` or ``all``.
+    """
+    if selection == "all":
+        return [worst(measure) if value is None else value for value in values or [None]]
+    found = selected(values, selection, maximise=maximised(measure))
+    return found or [worst(measure)]
 
 
 def selected(values: Sequence[float | None], selection: str, *, maximise: bool) -> list[float]:

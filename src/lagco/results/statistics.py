@@ -90,10 +90,11 @@ def stratified_interval(
 
 
 def _percentiles(found: Array, level: float) -> tuple[float, float]:
-    return _quantiles(found, (1 - level) / 2, (1 + level) / 2)
+    return quantiles(found, (1 - level) / 2, (1 + level) / 2)
 
 
-def _quantiles(values: Array, low: float, high: float) -> tuple[float, float]:
+def quantiles(values: Values, low: float, high: float) -> tuple[float, float]:
+    """Two quantiles of a sample that may hold infinite values."""
     with np.errstate(invalid="ignore"):
         found = np.quantile(values, [low, high])
     # between two infinite values, or beside one
@@ -109,15 +110,14 @@ def train_test_gap(unseen: Values, seen: Values) -> float | None:
 
 
 def shapiro_wilk(values: Values) -> float | None:
-    """The p value of the Shapiro–Wilk test for normality; 1 if all values are equal, None below 3.
+    """The p value of the Shapiro–Wilk test for normality; None where there is nothing to test.
 
-    Above 5000 values scipy's p is an approximation, and so is this one. None for infinite values.
+    That is below 3 values, where all are equal, and with infinite ones. Above 5000 values scipy's p
+    is an approximation, and so is this one.
     """
     array = np.asarray(values, dtype=np.float64)
-    if len(array) < 3 or not np.isfinite(array).all():
+    if len(array) < 3 or not np.isfinite(array).all() or np.ptp(array) == 0.0:
         return None
-    if np.ptp(array) == 0.0:
-        return 1.0
     from scipy import stats  # slow to import
 
     with warnings.catch_warnings():
@@ -148,7 +148,8 @@ class Summary:
         p84: 84th percentile.
         iqm_interval: 95 % bootstrap interval of the interquartile mean.
         mean_interval: 95 % bootstrap interval of the mean (the one that the paper shows).
-        shapiro_p: p value of the Shapiro–Wilk test, None below 3 values or where it was not asked.
+        shapiro_p: p value of the Shapiro–Wilk test; None where there is nothing to test, or it was
+            not asked for.
     """
 
     count: int
@@ -172,7 +173,7 @@ def summarise(values: Values, *, resamples: int = 2000, normality: bool = True) 
     array = np.asarray(values, dtype=np.float64)
     if not len(array):
         return None
-    p16, p84 = _quantiles(array, 0.16, 0.84)
+    p16, p84 = quantiles(array, 0.16, 0.84)
     return Summary(
         count=len(array),
         iqm=interquartile_mean(array),

@@ -15,13 +15,15 @@ from lagco.core.problem import Problem
 from lagco.instances import Instance, SolverReference
 from lagco.instances.formats.solutions import named_solution
 from lagco.problems import registered_class
+from lagco.results.described import SelfDescribing
+from lagco.results.numbers import significant
 from lagco.rollout import Trace
 from lagco.solving.portfolio import Improvement
 from lagco.store import write_atomically
 
 
-@dataclass(frozen=True)
-class Answer:
+@dataclass(frozen=True, repr=False)
+class Answer(SelfDescribing):
     """The best solution found, and how good it is.
 
     Attributes:
@@ -65,6 +67,20 @@ class Answer:
     notes: tuple[str, ...] = ()
     trace: Trace | None = None
     cls: type[Problem] | None = field(default=None, repr=False, compare=False)
+
+    def facts(self) -> dict[str, object]:
+        """Instance, objective, how good it is, who found it and how long it took."""
+        found: dict[str, object] = {
+            "problem": self.problem,
+            "instance": self.instance.name,
+            "objective": significant(self.objective, 6),
+            "by": self.by,
+        }
+        if self.gap is not None:
+            found["gap"] = f"{self.gap:.2f} %"
+        if self.bound_gap is not None:
+            found["from optimal at most"] = f"{self.bound_gap:.2f} %"
+        return found | {"seconds": f"{self.seconds:.2f}"}
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

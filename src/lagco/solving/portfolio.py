@@ -59,7 +59,7 @@ class Limit:
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._clock = clock
-        self._stopped: Callable[[], bool] = lambda: False
+        self._stopped: Callable[[], bool] | None = None
         self._began = clock() if since is None else since
         self._seconds = math.inf if turns is not None else seconds
         self._turns = turns
@@ -82,7 +82,7 @@ class Limit:
     def over(self) -> bool:
         """Whether it is time to stop."""
         spent = self.left() <= 0.0 if self._turns is None else self.taken >= self._turns
-        return spent or self._stopped()
+        return spent or (self._stopped is not None and self._stopped())
 
     def cost(self, began: float) -> float:
         """What a turn that began then has cost: seconds, or 1 where turns are counted."""
@@ -141,9 +141,9 @@ class Record:
         self.curve: list[Improvement] = []
         self.shares: dict[str, float] = {}
 
-    def apart(self, limit: Limit, tell: Callable[[], None]) -> Record:
-        """An empty record with the same aim; `tell` is called at every better solution."""
-        record = Record(self._cls, limit, self.aim, self._until, lambda _: tell())
+    def apart(self, limit: Limit, tell: Callable[[Improvement], None] | None = None) -> Record:
+        """An empty record with the same aim, for somebody else."""
+        record = Record(self._cls, limit, self.aim, self._until, tell)
         record.bound = self.bound
         return record
 

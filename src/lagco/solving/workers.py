@@ -51,9 +51,10 @@ class Crew:
         self._listening: list[Connection] = []
         self._processes = []
         self.episodes = 0
+        shared = replace(task, record=task.record.apart(task.limit))
         for number in range(1, workers):
             reading, writing = context.Pipe(duplex=False)
-            arguments = (request, task, number, workers, writing, self._stop)
+            arguments = (request, shared, number, workers, writing, self._stop)
             process = context.Process(target=_work, args=arguments, daemon=True)
             process.start()
             writing.close()
@@ -129,7 +130,7 @@ def _work(
     """Look for solutions, in a process of its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it says when to stop
     limit = task.limit.stopped_by(stop.is_set)
-    record: Record = task.record.apart(limit, lambda: found.send(record.best))
+    record: Record = task.record.apart(limit, lambda _: found.send(record.best))
     task = replace(task, record=record, limit=limit)
     members = request.members(task, number, workers)
     try:

@@ -55,8 +55,9 @@ def generalization(out: str | Path, *, preset: str = "default", **options: Any) 
         out: folder of the ledger.
         preset: ``default`` (the paper's protocol with our training defaults), ``paper``, ``smoke``
             or ``tiny``.
-        options: ``engine`` (``local``, ``ray`` or an :class:`Engine`), ``workers``, ``address`` and
-            ``watch`` (called with the :class:`Progress`); all others are fields of
+        options: ``engine`` (``local``, ``ray`` or an :class:`Engine`), ``workers``, ``address``,
+            ``progress`` (whether to show how it goes) and ``watch`` (called with the
+            :class:`Progress`); all others are fields of
             :class:`lagco.study.settings.GeneralizationSettings`.
     """
     return _run("generalization", out, preset, options)
@@ -108,6 +109,6 @@ def embeddings(out: str | Path, *, preset: str = "default", **options: Any) -> L
 
 
 def _run(study: str, out: str | Path, preset: str, options: dict[str, Any]) -> Ledger:
-    names = ("engine", "workers", "address", "watch")
+    names = ("engine", "workers", "address", "progress", "watch")
     how = {name: options.pop(name) for name in names if name in options}
     return run_study(settings_class(study).of(preset, **options), out, **how)

@@ -30,7 +30,9 @@ PROTOCOL = 2
 
 
 @functools.cache
-def code_version(problem: str | type[Problem], method: str | None = None) -> dict[str, Any]:
+def code_version(
+    problem: str | type[Problem], method: str | None = None, modules: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """Version of lagco, the method, and a hash over the code that a task runs.
 
     It is computed once per process: code that is edited later is not what this process runs.
@@ -38,13 +40,15 @@ def code_version(problem: str | type[Problem], method: str | None = None) -> dic
     Args:
         problem: of the task.
         method: of the task; None for one that involves no method.
+        modules: others that the task depends on.
     """
-    modules = [problem_class(problem).__module__]
+    roots = [problem_class(problem).__module__, *modules]
     if method is not None:
-        modules.append(type(method_of(method)).__module__)
-    packages = {"lagco", *(module.split(".")[0] for module in modules)}
+        roots.append(type(method_of(method)).__module__)
+    packages = {"lagco", *(module.split(".")[0] for module in roots)}
     digest = hashlib.sha256(str(PROTOCOL).encode())
-    for name, content in sources([*ROOTS, *modules], packages):
+    for name, content in sources([*ROOTS, *roots], packages):
         digest.update(f"{name}\0{len(content)}\0".encode())
         digest.update(content)
-    return {"version": lagco.__version__, "method": method, "hash": digest.hexdigest()}
+    found = {"version": lagco.__version__, "method": method, "hash": digest.hexdigest()}
+    return found | ({"modules": list(modules)} if modules else {})

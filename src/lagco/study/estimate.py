@@ -9,11 +9,25 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from lagco.problems import problem_class
 from lagco.study.engines import Engine
-from lagco.study.execute import Watch, last_settings, run_study
+from lagco.study.execute import last_settings, run_study
 from lagco.study.ledger import Ledger, Record
 from lagco.study.plan import plan_study
-from lagco.study.settings import GeneralizationSettings, Settings, ThroughputSettings
+from lagco.study.search_space import read_space
+from lagco.study.settings import (
+    PACE,
+    TIMED,
+    EmbeddingsSettings,
+    GeneralizationSettings,
+    ScalabilitySettings,
+    Settings,
+    ThroughputSettings,
+    TrainingSettings,
+    TrainingTimeSettings,
+    TuneSettings,
+)
+from lagco.study.splits import FOLDS
 from lagco.study.task import Plan, Task
 
 
@@ -124,25 +138,29 @@ def study_status(
     return status_of(ledger, plan, workers)
 
 
-# -- how long a generalisation study takes, from rates measured now
+# -- how long a study takes, from rates measured now
 
 #: environment steps that are timed per problem and method, and instances they are timed on
 _STEPS, _INSTANCES = 2048, 6
+#: time of a look at an action space, and of its two encoders, over that of one encoder
+_LOOK = 3.0
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Time that a generalisation study will take on one worker.
+    """Time that a study will take on one worker.
 
     Attributes:
-        runs: training runs.
-        seconds: of all tasks, by what is done: ``data``, ``encoders``, and every method.
+        runs: training runs or trials.
+        seconds: of all tasks, by what is done: ``data``, ``encoders``, every method, …
         rows: per problem and method: ``runs``, ``steps_per_s``, ``train_s`` and ``test_s``.
+        at_most: whether it is a limit rather than an estimate.
     """
 
     runs: int
     seconds: dict[str, float]
     rows: list[dict[str, Any]]
+    at_most: bool = False
 
     @property
     def methods(self) -> list[str]:
@@ -160,52 +178,113 @@ class Estimate:
         return total / 3600.0 / workers
 
 
-def estimate(
-    settings: GeneralizationSettings, engine: Engine, watch: Watch | None = None
-) -> Estimate:
-    """Measure short runs of every method on every problem, and add up the whole study."""
+@dataclass(frozen=True)
+class _Work:
+    """Work of a study per problem and feature set, in units whose rates are measured.
+
+    Attributes:
+        runs: runs per method.
+        steps: environment steps of a run; several budgets are several runs each.
+        decided: instances that a run is tested on, times the episodes on each.
+        encoders: encoders that are pre-trained.
+        searches: policies that take as long as testing a run.
+    """
+
+    runs: dict[str, int]
+    steps: tuple[int, ...]
+    decided: int = 0
+    encoders: float = 1.0
+    searches: int = 0
+
+
+def _work(settings: Settings) -> _Work:
+    if isinstance(settings, GeneralizationSettings):
+        runs = len(settings.strategies) * len(settings.seeds)
+        return _Work(
+            dict.fromkeys(settings.methods, runs),
+            settings.steps,
+            settings.instances * settings.episodes,
+            runs,
+            len(set(settings.policies) & set(TIMED)),
+        )
+    if isinstance(settings, TrainingTimeSettings):
+        runs = len(settings.seeds)
+        return _Work(dict.fromkeys(settings.methods, runs), (settings.steps,), encoders=runs)
+    if isinstance(settings, TuneSettings):
+        spaces = [read_space(source) for source in settings.spaces]
+        trials = Counter({space.method: 0 for space in spaces})
+        for space in spaces:
+            trials[space.method] += settings.trials
+        encoders = sum(settings.trials if space.searches_encoder else 1 for space in spaces)
+        decided = settings.instances // FOLDS * settings.episodes
+        return _Work(dict(trials), (settings.steps,), decided, encoders)
+    if isinstance(settings, ThroughputSettings):
+        return _Work(dict.fromkeys(settings.methods, 1), (settings.steps,))
+    return _Work({PACE: 0}, (), encoders=_LOOK)  # embeddings
+
+
+def estimate(settings: Settings, engine: Engine, progress: bool = True) -> Estimate:
+    """Measure short runs of every method on every problem, and add up the whole study.
+
+    A study of decision times has a limit per size, which needs no measuring.
+    """
+    if isinstance(settings, ScalabilitySettings):
+        sizes = sum(len(settings.sizes_of(problem)) for problem in settings.problems)
+        tasks = sizes * len(settings.methods) * len(settings.features)
+        return Estimate(0, {"decisions": tasks * settings.seconds}, [], at_most=True)
+    work = _work(settings)
+    of_data: dict[str, Any] = {"pretraining": getattr(settings, "pretraining", {})}
+    if isinstance(settings, EmbeddingsSettings):
+        of_data |= {"sizes": str(settings.size)}
+    elif isinstance(settings, TrainingSettings):
+        names = ("sizes", "sweeps", "training", "config")
+        of_data |= {name: getattr(settings, name) for name in names}
     timed = ThroughputSettings(
         problems=settings.problems,
-        methods=settings.methods,
+        methods=tuple(work.runs),
         features=settings.features,
         steps=_STEPS,
         instances=_INSTANCES,
-        sizes=settings.sizes,
-        sweeps=settings.sweeps,
-        training=settings.training,
-        config=settings.config,
-        pretraining=settings.pretraining,
         cartpole=False,
+        **of_data,
     )
     with tempfile.TemporaryDirectory() as folder:
-        ledger = run_study(timed, folder, engine=engine, watch=watch)
-        return _added_up(settings, ledger)
+        ledger = run_study(timed, folder, engine=engine, progress=progress)
+        return _added_up(work, getattr(settings, "instances", _INSTANCES), ledger)
 
 
-def _added_up(settings: GeneralizationSettings, ledger: Ledger) -> Estimate:
-    runs = len(settings.strategies) * len(settings.seeds)
-    seconds = {"data": 0.0, "encoders": 0.0} | dict.fromkeys(settings.methods, 0.0)
+def _added_up(work: _Work, instances: int, ledger: Ledger) -> Estimate:
+    methods = [method for method, runs in work.runs.items() if runs]
+    seconds = {"data": 0.0, "encoders": 0.0} | dict.fromkeys(methods, 0.0)
     rows = []
     for record in ledger.records("data"):
-        seconds["data"] += record.measured["seconds"] * settings.instances / record.spec["n"]
+        seconds["data"] += record.measured["seconds"] * instances / record.spec["n"]
     for record in ledger.records("encoder"):
-        seconds["encoders"] += record.measured["seconds"] * runs
+        seconds["encoders"] += record.measured["seconds"] * work.encoders
     for record in ledger.records("throughput"):
-        rows += [_row(settings, record, steps, runs) for steps in settings.steps]
+        rows += [_row(work, record, steps) for steps in work.steps]
     for row in rows:
         seconds[row["method"]] += row["runs"] * (row["train_s"] + row["test_s"])
+    if work.searches:
+        paced = [row["test_s"] for row in rows if row["method"] == _pace_of(methods)]
+        seconds["searches in equal time"] = work.searches * sum(paced) / len(work.steps)
     return Estimate(sum(row["runs"] for row in rows), seconds, rows)
 
 
-def _row(settings: GeneralizationSettings, record: Record, steps: int, runs: int) -> dict[str, Any]:
+def _pace_of(methods: list[str]) -> str:
+    return PACE if PACE in methods else methods[0]
+
+
+def _row(work: _Work, record: Record, steps: int) -> dict[str, Any]:
     measured = record.measured
-    decisions = settings.instances * settings.episodes * measured["episode_steps"]
+    starts = 1 if problem_class(record.spec["problem"]).compared_start is None else 2
+    decisions = starts * work.decided * measured["episode_steps"]
     return {
         "problem": record.spec["problem"],
         "method": record.spec["method"],
         "features": record.spec["features"],
         "steps": steps,
-        "runs": runs,
+        "runs": work.runs[record.spec["method"]],
         "steps_per_s": measured["steps_per_s"],
         "train_s": measured["space_s"] + steps / measured["steps_per_s"],
         "test_s": decisions / measured["decisions_per_s"],

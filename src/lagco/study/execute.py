@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lagco.errors import LagcoError
+from lagco.progress import Progress as ShownProgress
 from lagco.registration import ENTRIES
 from lagco.study.engines import Engine, WorkerLost, engine_of
 from lagco.study.ledger import NOTE, Ledger
@@ -48,6 +49,7 @@ def run_study(
     engine: str | Engine = "local",
     workers: int | None = None,
     address: str | None = None,
+    progress: bool = True,
     watch: Watch | None = None,
 ) -> Ledger:
     """Do everything that a study lacks; returns its ledger.
@@ -58,6 +60,7 @@ def run_study(
         engine: ``local``, ``ray``, or an engine, which stays open.
         workers: tasks at a time; as many as the study's settings say by default.
         address: of a Ray cluster.
+        progress: whether to show how it goes.
         watch: called with the progress.
 
     Raises:
@@ -65,11 +68,20 @@ def run_study(
     """
     ledger = Ledger(out)
     ledger.write_settings(settings.study, settings.as_dict())
-    if not isinstance(engine, str):
-        failed = _execute(settings, ledger, engine, watch)
-    else:
-        with closing(engine_of(engine, workers or settings.workers, address)) as made:
-            failed = _execute(settings, ledger, made, watch)
+    with ShownProgress(f"{settings.study}, tasks", show=progress) as shown:
+
+        def tell(seen: Progress) -> None:
+            failed = [f"{seen.failed} failed"] if seen.failed else []
+            last = [seen.last] if seen.last else []
+            shown.update(seen.done + seen.failed, seen.total, "; ".join([*failed, *last]))
+            if watch is not None:
+                watch(seen)
+
+        if not isinstance(engine, str):
+            failed = _execute(settings, ledger, engine, tell)
+        else:
+            with closing(engine_of(engine, workers or settings.workers, address)) as made:
+                failed = _execute(settings, ledger, made, tell)
     if failed:
         listed = [f"{t.kind} {t.name}: {_reason(ledger, t)}" for t in failed[:10]]
         more = f"\n… and {len(failed) - 10} more" if len(failed) > 10 else ""

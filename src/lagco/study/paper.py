@@ -7,8 +7,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from lagco.errors import LagcoError
+from lagco.study.ledger import Ledger, Record
+
 #: environment steps of a training run, and training instances of a `varied` one
 PAPER_STEPS, PAPER_TRAINING = 100_000, 20
+#: instances of a problem, and test episodes on each
+PAPER_INSTANCES, PAPER_EPISODES = 101, 5
 #: method by which the parameters of each search space were judged
 PAPER_JUDGES = {
     "discrete": "p-discrete-m",
@@ -27,7 +32,8 @@ def paper_tables() -> dict[str, Any]:
     percentile), ``iqm``, ``interval`` (bootstrap, of the mean), ``normal`` and ``p``
     (Shapiro–Wilk). ``scaling``: problem and method to ``alpha`` and ``r2``. ``training_time``:
     method to the seconds of five runs. ``search_spaces``: space and parameter to ``choices`` and
-    ``best``.
+    ``best``. ``environments``: problem to the ``components`` of its actions, the worst-case
+    ``growth`` of their number, their ``representation``, and whether it has ``hard`` constraints.
     """
     content = files("lagco.study").joinpath("paper.json").read_text()
     return dict(json.loads(content))
@@ -44,6 +50,27 @@ def paper_score(problem: str, method: str, strategy: str) -> dict[str, Any] | No
         return None
     details = tables["extended"][problem][method][strategy]
     return {**details, "iqm": main[strategy], "delta": main["delta"]}
+
+
+def departures(ledger: Ledger, run: Record) -> list[str]:
+    """Points in which a training run and its test are not by the paper's protocol, in words."""
+    spec, found = run.spec, []
+    try:
+        data = ledger.find("data", spec["data"]).spec
+    except LagcoError:
+        return ["an unknown data set"]
+    for name, ours, theirs in (
+        ("steps", spec["config"]["steps"], PAPER_STEPS),
+        ("instances", spec["instances"], PAPER_INSTANCES),
+        ("test episodes", spec["episodes"], PAPER_EPISODES),
+    ):
+        if ours != theirs:
+            found.append(f"{ours} {name} instead of {theirs}")
+    if data["sizes"] is not None:
+        found.append(f"instances of size {data['sizes']} instead of the paper's ranges")
+    if data["sweeps"] is not None:
+        found.append(f"{data['sweeps']} sweeps for the reference instead of the paper's number")
+    return found
 
 
 def paper_parameter(space: str, parameter: str) -> str:

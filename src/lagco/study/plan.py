@@ -10,6 +10,7 @@ from lagco.agents.config import TrainConfig, applicable_settings, train_config
 from lagco.study.ledger import Ledger
 from lagco.study.plan_tune import plan_tune
 from lagco.study.settings import (
+    PACE,
     EmbeddingsSettings,
     GeneralizationSettings,
     ScalabilitySettings,
@@ -126,20 +127,39 @@ def _plan_generalization(settings: GeneralizationSettings, ledger: Ledger) -> Pl
         data = _data(settings, problem)
         used, _ = used_data(ledger, data)
         tasks = [data]
-        tasks += [
-            policy_task(
-                problem, used, policy, instances=settings.instances, episodes=settings.episodes
-            )
-            for policy in settings.policies
-        ]
         for fold in _folds(settings, ledger, data, settings.strategies, settings.seeds):
             for features in settings.features:
                 for steps in settings.steps:
                     tasks += fold.agents(
                         "run", features, settings, steps, episodes=settings.episodes
                     )
+        pace = _pace(tasks)
+        tasks += [
+            policy_task(
+                problem,
+                used,
+                policy,
+                instances=settings.instances,
+                episodes=settings.episodes,
+                pace=pace,
+            )
+            for policy in settings.policies
+        ]
         found |= {task.key: task for task in tasks}
     return Plan(_one_of_each_first(list(found.values())))
+
+
+def _pace(tasks: Sequence[Task]) -> Task:
+    """Run that says how much time searches in equal time get."""
+    runs = [task for task in tasks if task.kind == "run"]
+    return min(
+        runs,
+        key=lambda run: (
+            run.spec["config"]["method"] != PACE,
+            run.spec["strategy"] != "varied",
+            run.spec["fold"],
+        ),
+    )
 
 
 def _plan_training_time(settings: TrainingTimeSettings, ledger: Ledger) -> Plan:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lagco.results.evaluation import Evaluation
-from lagco.results.measures import MEASURES, SELECTIONS, maximised, selected
+from lagco.results.measures import MEASURES, RETURN, SELECTIONS, counted
 from lagco.results.statistics import (
     bootstrap_interval,
     interquartile_mean,
     mean,
+    quantiles,
     train_test_gap,
 )
 from lagco.study.ledger import Record, significant
@@ -25,13 +26,17 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
     for part, seen in (("unseen", False), ("seen", True)):
         results = [result for result in evaluation.results if result.seen == seen]
         found[part] = {}
-        for measure in MEASURES:
-            rows = [[getattr(e, measure) for e in result.episodes] for result in results]
+        for measure in (*MEASURES, RETURN):
+            rows = [
+                [getattr(episode, measure) for episode in result.episodes]
+                for result in results
+                if measure in result.measures
+            ]
             found[part][measure] = {
-                selection: significant(middle(_selected(rows, measure, selection))[0])
+                selection: significant(middle(_counted(rows, measure, selection))[0])
                 for selection in SELECTIONS
             }
-    for measure in MEASURES:
+    for measure in (*MEASURES, RETURN):
         unseen, seen_value = (found[part][measure]["best"] for part in ("unseen", "seen"))
         known = unseen is not None and seen_value is not None
         found["delta"][measure] = significant(unseen - seen_value) if known else None
@@ -41,24 +46,44 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
 def values_of(
     records: Iterable[Record], measure: str, selection: str = "best", *, seen: bool = False
 ) -> list[float]:
-    """Values of a measure over the unseen (or seen) instances of runs, all together."""
-    instances = (instance for record in records for instance in record.result["instances"])
-    rows = (instance[measure] for instance in instances if instance["seen"] == seen)
-    return _selected(rows, measure, selection)
+    """Values of a measure over the unseen (or seen) instances of runs, all together.
+
+    An instance that was refused or not solved counts as worst: score 0, an infinite gap.
+    """
+    rows = (instance[measure] for instance in _instances(records, measure, seen))
+    return _counted(rows, measure, selection)
 
 
-def _selected(rows: Iterable[Sequence[float | None]], measure: str, selection: str) -> list[float]:
-    """Values of a measure from the episodes of instances, all together."""
-    maximise = maximised(measure)
-    return [value for row in rows for value in selected(row, selection, maximise=maximise)]
+def _instances(
+    records: Iterable[Record], measure: str, seen: bool = False
+) -> Iterator[Mapping[str, Any]]:
+    """Entries of records about the unseen (or seen) instances that have a measure."""
+    for record in records:
+        for instance in record.result["instances"]:
+            if instance["seen"] == seen and measure in instance["measures"]:
+                yield instance
 
 
-def middle(values: Sequence[float]) -> tuple[float, float, float] | tuple[None, None, None]:
-    """Interquartile mean, 16th and 84th percentile; None each without values."""
+def _counted(rows: Iterable[Sequence[float | None]], measure: str, selection: str) -> list[float]:
+    return [value for row in rows for value in counted(row, measure, selection)]
+
+
+def solved(records: Iterable[Record]) -> tuple[int, int]:
+    """Number of unseen instances with a solution in any of their episodes, and of all of them."""
+    entries = (entry for record in records for entry in record.result["instances"])
+    found = [any(v is not None for v in e["objective_best"]) for e in entries if not e["seen"]]
+    return sum(found), len(found)
+
+
+def middle(
+    values: Sequence[float],
+) -> tuple[float | None, float | None, float | None]:
+    """Interquartile mean, 16th and 84th percentile; None each where it is not finite."""
     if not values:
         return None, None, None
-    p16, p84 = np.percentile(values, [16, 84])
-    return interquartile_mean(values), float(p16), float(p84)
+    found = interquartile_mean(values), *quantiles(values, 0.16, 0.84)
+    iqm, p16, p84 = (value if np.isfinite(value) else None for value in found)
+    return iqm, p16, p84
 
 
 def transfer(records: Sequence[Record], measure: str) -> float | None:
@@ -67,18 +92,17 @@ def transfer(records: Sequence[Record], measure: str) -> float | None:
     Of the best episodes; None where either is missing.
     """
     unseen, seen = (values_of(records, measure, seen=which) for which in (False, True))
-    return train_test_gap(unseen, seen)
+    difference = train_test_gap(unseen, seen)
+    return difference if difference is not None and np.isfinite(difference) else None
 
 
-def instance_scores(records: Iterable[Record]) -> dict[int, float]:
-    """Mean over runs of the best episode's score on every instance that was unseen to them."""
+def instance_scores(records: Iterable[Record], measure: str = "score") -> dict[int, float]:
+    """Mean over runs of the best episode's value on every instance that was unseen to them."""
     found: dict[int, list[float]] = {}
-    for record in records:
-        for instance in record.result["instances"]:
-            if not instance["seen"]:
-                values = selected(instance["score"], "best", maximise=True)
-                found.setdefault(int(instance["index"]), []).extend(values)
-    return {index: mean(values) for index, values in sorted(found.items()) if values}
+    for instance in _instances(records, measure):
+        values = counted(instance[measure], measure, "best")
+        found.setdefault(int(instance["index"]), []).extend(values)
+    return {index: mean(values) for index, values in sorted(found.items())}
 
 
 @dataclass(frozen=True)

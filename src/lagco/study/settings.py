@@ -25,7 +25,12 @@ from lagco.store import shown
 TRAINING_SEEDS = (42, 100, 123, 200, 300)
 #: `projection` with a flat FAISS index over the listed actions instead of the search
 FAISS = "faiss-flat"
-BASELINES = (*POLICIES, "solver")
+#: the problem's solver, and simulated annealing by a library, in the time that an agent takes
+TIMED_SOLVER, ANNEALING = "solver-in-time", "annealing"
+TIMED = (TIMED_SOLVER, ANNEALING)
+BASELINES = (*POLICIES, "solver", *TIMED)
+#: method whose test time searches in equal time get, where a study has it
+PACE = "projection"
 #: the largest main dimension of the paper's ranges
 PAPER_LARGEST = {
     "tsp": 100,
@@ -43,11 +48,6 @@ PAPER_LARGEST = {
 def known_methods() -> tuple[str, ...]:
     """Names of all methods, in order: as in the paper's tables, ours, those of other packages."""
     return method_names()
-
-
-def standard_methods() -> tuple[str, ...]:
-    """The methods of a study unless others are chosen: those that learn by reinforcement."""
-    return tuple(name for name in method_names() if not method_of(name).taught)
 
 
 def sees_latent(method: str) -> bool:
@@ -84,7 +84,7 @@ class Settings:
     workers: ClassVar[int | None] = None
 
     problems: tuple[str, ...] = tuple(ENTRIES)
-    methods: tuple[str, ...] = field(default_factory=standard_methods)
+    methods: tuple[str, ...] = field(default_factory=known_methods)
     features: tuple[str, ...] = ("full",)
 
     def __post_init__(self) -> None:
@@ -194,7 +194,8 @@ class GeneralizationSettings(TrainingSettings):
         seeds: training seeds; run number i of a strategy trains on instances of its own.
         steps: environment steps of a run; several budgets are several runs.
         episodes: episodes per test instance.
-        policies: plain policies to compare with: random, greedy, solver.
+        policies: what to compare with: random, greedy, solver (its reference values), and in the
+            time that an agent takes solver-in-time and annealing (package simanneal).
     """
 
     study = "generalization"
@@ -230,7 +231,7 @@ class ScalabilitySettings(Settings):
     workers = 1
 
     methods: tuple[str, ...] = field(
-        default_factory=lambda: (*filter(selects, standard_methods()), FAISS)
+        default_factory=lambda: (*filter(selects, known_methods()), FAISS)
     )
     sizes: tuple[int, ...] | None = None
     factors: tuple[float, ...] = (0.2, 0.4, 0.7, 1.0, 2.0, 4.0, 7.0, 10.0)
@@ -239,7 +240,7 @@ class ScalabilitySettings(Settings):
     seed: int = 0
 
     def _methods(self) -> tuple[str, ...]:
-        return (*filter(selects, standard_methods()), FAISS)
+        return (*filter(selects, known_methods()), FAISS)
 
     def sizes_of(self, problem: str) -> list[int]:
         """Sizes to measure a problem at."""

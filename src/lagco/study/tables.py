@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from lagco.agents.config import STRATEGIES
+from lagco.results.evaluation import plain
+from lagco.results.measures import RETURN, START_SCORE
 from lagco.results.statistics import power_law, probability_of_improvement, summarise
 from lagco.study.ledger import Ledger, Record
-from lagco.study.paper import PAPER_STEPS, PAPER_TRAINING, paper_score, paper_tables
-from lagco.study.scores import transfer, values_of
+from lagco.study.paper import (
+    PAPER_STEPS,
+    PAPER_TRAINING,
+    departures,
+    paper_score,
+    paper_tables,
+)
+from lagco.study.scores import solved, transfer, values_of
 from lagco.study.settings import known_methods
 
 _RESAMPLES = 1000
@@ -35,21 +42,26 @@ def setting_of(record: Record) -> str:
 
 def generalization_table(
     ledger: Ledger,
-    measures: Sequence[str] = ("score", "solver_score", "gap"),
+    measures: Sequence[str] = ("score", "solver_score", "gap", START_SCORE, RETURN),
     selections: Sequence[str] = ("best", "all"),
 ) -> list[dict[str, Any]]:
     """One row per setting, problem, method and strategy, and one per problem and plain policy.
 
     ``MEASURE/SELECTION`` holds the ``lagco.results.statistics.Summary`` over unseen instances of
-    all runs together, as plain values, or None. ``delta`` is the train-test gap per measure: the
-    interquartile mean over unseen instances minus that over seen ones, of the best episodes.
-    ``refused`` counts instances that a padded agent did not take. ``paper`` is what the paper
-    reports (:func:`lagco.study.paper_score`), with ``difference`` and ``inside`` (whether its
-    interquartile mean lies in the bootstrap interval of ours).
+    all runs together, as plain values (None for what is infinite), or None. An instance that was
+    refused or not solved counts as worst; ``solved`` holds how many were solved, and of how many,
+    and ``refused`` how many a padded agent did not take. ``delta`` is the train-test gap per
+    measure: the interquartile mean over unseen instances minus that over seen ones, of the best
+    episodes. ``paper`` is what the paper reports (:func:`lagco.study.paper_score`), with
+    ``difference`` and ``inside`` (whether its interquartile mean lies in the bootstrap interval of
+    ours); None where a run departs from the paper's protocol
+    (:func:`lagco.study.paper.departures`).
 
     Args:
         ledger: of the study.
-        measures: among ``score``, ``score_best``, ``solver_score``, ``solver_score_best``, ``gap``.
+        measures: among ``score``, ``score_best``, ``solver_score``, ``solver_score_best``, ``gap``,
+            ``start_score`` (solver score from the problem's default start) and ``episode_return``
+            (of instances without a reference).
         selections: of a test instance's episodes: ``best``, ``first`` or ``all``.
     """
     rows = []
@@ -65,7 +77,8 @@ def generalization_table(
         }
         row |= _statistics(records, measures, selections)
         row["delta"] = {measure: transfer(records, measure) for measure in measures}
-        row["paper"] = _comparison(row, problem, method, strategy)
+        alike = not any(departures(ledger, record) for record in records)
+        row["paper"] = _comparison(row, problem, method, strategy) if alike else None
         rows.append(row)
     for record in ledger.records("policy"):
         row = {
@@ -106,13 +119,14 @@ def _statistics(
             instance["refused"] is not None
             for record in records
             for instance in record.result["instances"]
-        )
+        ),
+        "solved": solved(records),
     }
     for measure in measures:
         for selection in selections:
             values = values_of(records, measure, selection)
             summary = summarise(values, resamples=_RESAMPLES)
-            found[f"{measure}/{selection}"] = None if summary is None else asdict(summary)
+            found[f"{measure}/{selection}"] = plain(summary)
     return found
 
 
@@ -183,7 +197,8 @@ def scaling(ledger: Ledger) -> list[dict[str, Any]]:
             continue
         for part, times in _series(records).items():
             fit = power_law(sizes, times)
-            known = paper.get(problem, {}).get(method) if part == "selection" else None
+            compared = part in ("decision", "selection")
+            known = paper.get(problem, {}).get(method) if compared else None
             rows.append(
                 {
                     "problem": problem,

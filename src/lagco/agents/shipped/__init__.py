@@ -1,16 +1,19 @@
-"""The agents that come with lagco: one small `soft-projection` bundle per problem.
+"""The agents that come with lagco: one small `taught-projection` bundle per problem.
 
 ``python -m lagco.agents.shipped.make`` trains them anew.
 """
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from lagco.agents.agent import Agent
-from lagco.agents.bundle import DESCRIPTION, load
+from lagco.agents.bundle import DESCRIPTION, load, read_description
 from lagco.errors import UnknownName, suggest
+from lagco.registration import ENTRIES
 
 FOLDER = Path(__file__).parent / "bundles"
 
@@ -18,6 +21,33 @@ FOLDER = Path(__file__).parent / "bundles"
 def shipped_problems() -> list[str]:
     """Problems that have a default agent."""
     return sorted(path.parent.name for path in FOLDER.glob(f"*/{DESCRIPTION}"))
+
+
+def list_agents() -> list[dict[str, Any]]:
+    """What every agent is, what it was trained on, and how good it is.
+
+    ``figures`` are those of ``benchmarks/default_agents.py`` on the paper's sizes; None of an agent
+    that is not the one that was measured.
+    """
+    measured = json.loads((Path(__file__).parent / "figures.json").read_text())
+    found = []
+    for problem in shipped_problems():
+        description = read_description(FOLDER / problem)
+        training, figures = description["training"], measured.get(problem)
+        found.append(
+            {
+                "problem": problem,
+                "method": description["method"],
+                "steps": training["steps"],
+                "instances": len(training["instances"]),
+                "sizes": [min(training["sizes"]), max(training["sizes"])],
+                "unit": ENTRIES[problem].unit,
+                "figures": figures
+                if figures and figures["sha256"] == description["sha256"]
+                else None,
+            }
+        )
+    return found
 
 
 @cache

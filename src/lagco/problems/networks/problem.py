@@ -32,6 +32,7 @@ class NetworkProblem(Problem):
     """Demands over a network, the fullest link of which is to become less full."""
 
     score_from_start = True
+    compared_start = "default"
 
     _edge_attributes: dict[str, dict[str, Attribute]]
     _network: Network

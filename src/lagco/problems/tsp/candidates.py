@@ -21,7 +21,7 @@ EACH, PAIRS = 31, 10
 #: cities in the neighbourhood, at most, in addition to the candidates
 NEIGHBOURHOOD = 32
 _ROUNDS, _SKIPPED = 20, 5
-_FAR = 1e30
+_FAR, _BEYOND = 1e30, 1e35
 _TINY = 1e-9
 
 
@@ -238,6 +238,32 @@ def _nearest_left(rule, coordinates, matrix, nearest, visited, city, out, missin
             out[t] = missing
 
 
+@njit(cache=True, fastmath={"nnan", "nsz"})
+def _first_shortest(key, nodes):  # type: ignore[no-untyped-def]
+    """The first of the nodes 1 … nodes - 1 that has the smallest key."""
+    shortest = _FAR
+    for i in range(1, nodes):  # without a branch, several nodes at a time
+        shortest = min(shortest, key[i])
+    best = 1
+    while key[best] != shortest:
+        best += 1
+    return best
+
+
+@njit(cache=True)
+def _join(best, nodes, lengths, cost, key, parent):  # type: ignore[no-untyped-def]
+    """Take a node into a tree, with `lengths` (n,) of its edges; keys of other nodes may fall.
+
+    cost: (n,) price of a node outside the tree, _BEYOND within, so that its key stays _FAR.
+    """
+    own = cost[best]
+    key[best], cost[best] = _FAR, _BEYOND
+    for i in range(1, nodes):
+        value, before, origin = lengths[i] + own + cost[i], key[i], parent[i]
+        key[i] = value if value < before else before  # without a branch, as above
+        parent[i] = best if value < before else origin
+
+
 @njit(cache=True)
 def _spanning_tree(d, last):  # type: ignore[no-untyped-def]
     """The shortest tree over nodes 0 … last - 1: parents, degrees, longest edge on the way to 0."""
@@ -245,19 +271,13 @@ def _spanning_tree(d, last):  # type: ignore[no-untyped-def]
     key = d[0].copy()
     degree = np.zeros(last + 1)
     longest = np.zeros(last + 1)
-    done = np.zeros(last + 1, np.bool_)
+    cost = np.zeros(last + 1)
     for _ in range(last - 1):
-        best, shortest = -1, _FAR
-        for i in range(1, last):
-            if not done[i] and key[i] < shortest:
-                shortest, best = key[i], i
-        done[best] = True
+        best = _first_shortest(key, last)
         degree[best] += 1
         degree[parent[best]] += 1
-        longest[best] = max(longest[parent[best]], shortest)
-        for i in range(1, last):
-            if not done[i] and d[best, i] < key[i]:
-                key[i], parent[i] = d[best, i], best
+        longest[best] = max(longest[parent[best]], key[best])
+        _join(best, last, d[best], cost, key, parent)
     return parent, degree, longest
 
 
@@ -278,32 +298,23 @@ def _prices(d, whole, spacing):  # type: ignore[no-untyped-def]
     longest = np.zeros(total)
     key = np.empty(total)
     parent = np.zeros(total, np.int64)
-    done = np.zeros(total, np.bool_)
+    cost = np.empty(total)
     for turn in range(_ROUNDS):
         for i in range(nodes):
-            done[i], degree[i], parent[i], longest[i] = False, 0.0, 0, 0.0
+            degree[i], parent[i], longest[i], cost[i] = 0.0, 0, 0.0, price[i]
             key[i] = d[0, i] + price[i] + price[0]
-        done[0] = True
         if whole:
             key[last] = _FAR  # the last edge of the path is not the first one
         counts = 1.0 / (_ROUNDS - _SKIPPED) if turn >= _SKIPPED else 0.0
         for _ in range(nodes - 1):
-            best, lowest = -1, _FAR
-            for i in range(1, nodes):
-                if not done[i] and key[i] < lowest:
-                    lowest, best = key[i], i
-            done[best] = True
+            best = _first_shortest(key, nodes)
             origin = parent[best]
             degree[best] += 1
             degree[origin] += 1
             share[origin, best] += counts
             share[best, origin] += counts
-            longest[best] = max(longest[origin], lowest)
-            for i in range(1, nodes):
-                if not done[i]:
-                    value = d[best, i] + price[best] + price[i]
-                    if value < key[i]:
-                        key[i], parent[i] = value, best
+            longest[best] = max(longest[origin], key[best])
+            _join(best, nodes, d[best], cost, key, parent)
         if turn < _ROUNDS - 1:
             step = spacing * (0.6 - 0.5 * turn / _ROUNDS)
             for i in range(nodes):

@@ -6,8 +6,12 @@ import re
 from collections.abc import Callable, Sequence
 
 from lagco.report.blocks import Block, Together, switch
-from lagco.report.reading import Study, count_of
+from lagco.report.reading import Study, count_of, listed
+from lagco.report.tables import Cell
+from lagco.results.measures import RETURN, START_SCORE, maximised
 from lagco.study import Record
+from lagco.study.scores import middle, solved, values_of
+from lagco.study.settings import TIMED
 
 NO_RUNS = "The ledger holds no training runs. lagco study generalization --out DIR makes them."
 #: how measures are called on the page
@@ -17,6 +21,8 @@ MEASURE_NAMES = {
     "solver_score": "solver score",
     "solver_score_best": "solver score, best state",
     "gap": "gap, %",
+    START_SCORE: "solver score from the default start",
+    RETURN: "return",
 }
 MEASURE_MEANINGS = {
     "score": "the score of the final state on the paper's scale: 0 is the worst and 1 the best "
@@ -29,7 +35,29 @@ MEASURE_MEANINGS = {
     "the sweeps' worst value, 1 the solver's",
     "gap": "how much worse the best state is than the solver's value, in percent; smaller is "
     "better",
+    START_SCORE: "the score of the best state of an episode from the default start (unit weights, "
+    "shortest paths) on the solver's scale: 0 is that start, 1 the solver's value",
+    RETURN: "the sum of rewards of an episode, for problems without references",
 }
+
+
+def measured_cell(
+    records: Sequence[Record], measure: str, selection: str = "best", paper: float | None = None
+) -> Cell:
+    """Interquartile mean over unseen instances, with the 16th to the 84th percentile.
+
+    Of a measure that is to be small, how many instances were solved is noted where not all were.
+    """
+    iqm, low, high = middle(values_of(records, measure, selection))
+    done, of = solved(records)
+    if maximised(measure) or done == of:
+        return Cell(iqm, low, high, paper)
+    return Cell(iqm, note=f"{done}/{of}")
+
+
+def digits_of(measure: str) -> int | None:
+    """Decimals with which values of a measure are shown."""
+    return {"gap": 1, RETURN: None}.get(measure, 2)
 
 
 def by_setting(study: Study, make: Callable[[str], Sequence[Block]]) -> list[Block]:
@@ -52,6 +80,24 @@ def selection_names(episodes: int) -> dict[str, str]:
 def episodes_of(study: Study, setting: str) -> int:
     """Test episodes per instance, the most of any run."""
     return max(int(r.spec["episodes"]) for runs in study.runs(setting).values() for r in runs)
+
+
+def policies_said(study: Study, setting: str) -> str:
+    """What the rows of policies mean, in sentences; empty without any."""
+    found = {
+        n: r for p in study.problems_of(setting) for n, r in study.policies(setting, p).items()
+    }
+    timed = [record for name, record in found.items() if name in TIMED]
+    text = ""
+    if "solver" in found:
+        text = "solver: the value that the reference holds."
+    if timed:
+        text += (
+            f" {listed(r.spec['policy'] for r in timed)}: the problem's solver and simulated "
+            f"annealing by the package simanneal, in the time that {timed[0].spec['paced_by']} "
+            "took for its test episodes on the same instance."
+        )
+    return text.strip()
 
 
 def file_part(study: Study, setting: str) -> str:

@@ -7,12 +7,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lagco.agents.config import train_config
+from lagco.embedding.config import EncoderConfig, PretrainConfig
 from lagco.report.blocks import Block, Folded, Heading, Preformatted, Shown
-from lagco.report.palette import methods_in_order, problems_in_order
+from lagco.report.palette import methods_in_order, problems_in_order, unit_of
 from lagco.report.reading import Study, count_of, grouped
 from lagco.report.sections.common import by_setting, file_part
-from lagco.report.tables import Column, Table, table
-from lagco.study import Record
+from lagco.report.tables import Column, Table, Value, table
+from lagco.results.measures import MEASURES, RETURN
+from lagco.study import Record, paper_tables
+from lagco.study.paper import PAPER_JUDGES, paper_parameter
+from lagco.study.search_space import paper_space
 
 #: fields that runs of one table differ in by design
 _VARIED = ("method", "strategy", "seed")
@@ -20,7 +25,12 @@ _VARIED = ("method", "strategy", "seed")
 
 def blocks(study: Study) -> Sequence[Block]:
     """Tables, all runs as a file, and the settings of the studies."""
-    found: list[Block] = []
+    found: list[Block] = [
+        Heading("Problems"),
+        Shown(_problems(study)),
+        Heading("Hyper-parameters"),
+        Shown(_hyperparameters(study)),
+    ]
     if study.settings:
         found += [
             Heading("Training"),
@@ -36,6 +46,97 @@ def blocks(study: Study) -> Sequence[Block]:
             inner += [Heading(name), Preformatted(json.dumps(settings, indent=1))]
         found.append(Folded("Settings of the studies, as they were last started", inner))
     return found
+
+
+def _problems(study: Study) -> Table:
+    """Components and growth of the actions of every problem, as in the paper, and ours."""
+    columns = (
+        Column("problem", "problem"),
+        Column("components", "components of an action"),
+        Column("growth", "worst-case growth"),
+        Column("hard", "hard constraints"),
+        Column("unit", "size counts"),
+        Column("smallest", "smallest", "instances here"),
+        Column("largest", "largest", "instances here"),
+        Column("actions", "most actions", "instances here"),
+    )
+    described = paper_tables()["environments"]
+    entries = [
+        (str(record.spec["problem"]), entry)
+        for record in study.records("data")
+        for entry in record.result["instances"]
+    ]
+    rows: list[tuple[Value, ...]] = []
+    for problem in problems_in_order(str(record.spec["problem"]) for record in study.records()):
+        about = described.get(problem)
+        ours = [entry for name, entry in entries if name == problem]
+        sizes = [int(entry["size"]) for entry in ours]
+        actions = [int(e["extents"]["actions"]) for e in ours if "actions" in e["extents"]]
+        rows.append(
+            (
+                problem,
+                None if about is None else "; ".join(about["components"]),
+                None if about is None else about["growth"],
+                None if about is None else "yes" if about["hard"] else "no",
+                unit_of(problem),
+                min(sizes, default=None),
+                max(sizes, default=None),
+                max(actions, default=None),
+            )
+        )
+    caption = (
+        "Action spaces: components and worst-case growth as the paper gives them (hard "
+        "constraints: an invalid solution scores 0), and the instances of this study."
+    )
+    return table("problems", caption, columns, rows)
+
+
+def _hyperparameters(study: Study) -> Table:
+    """Ranges of the paper's searches, its best values, our defaults, and what was found here."""
+    columns = (
+        Column("space", "search space"),
+        Column("parameter", "parameter"),
+        Column("range", "range"),
+        Column("paper", "paper's best"),
+        Column("default", "our default"),
+        Column("found", "found here"),
+    )
+    found: dict[tuple[str, str], list[str]] = {}
+    for record in study.records("tune"):
+        for path, value in record.result["best"]["params"].items():
+            problem = str(record.spec["problem"])
+            place = (str(record.spec["space"]), str(path))
+            found.setdefault(place, []).append(f"{_text(value)} ({problem})")
+    rows: list[tuple[Value, ...]] = []
+    for space, parameters in paper_tables()["search_spaces"].items():
+        domains = paper_space(space).domains
+        for name, entry in parameters.items():
+            path = paper_parameter(space, name)
+            place = entry["choices"].index(entry["best"])
+            rows.append(
+                (
+                    space,
+                    path.partition(".")[2],
+                    "; ".join(_text(choice) for choice in domains[path]),
+                    _text(domains[path][place]),
+                    _text(_default(space, path)),
+                    ", ".join(found.get((space, path), ())) or None,
+                )
+            )
+    caption = (
+        "Hyper-parameters: the ranges that the paper searched and its best values, our defaults "
+        "for the same method, and the best of this study's own searches."
+    )
+    return table("hyper-parameters", caption, columns, rows)
+
+
+def _default(space: str, path: str) -> Any:
+    """Our default of a parameter of one of the paper's spaces."""
+    section, _, name = path.partition(".")
+    owners = {"shape": EncoderConfig, "pretraining": PretrainConfig}
+    if section in owners:
+        return getattr(owners[section](), name)
+    return train_config(method=PAPER_JUDGES[space]).as_dict()[name]
 
 
 def _training(study: Study, setting: str) -> Table:
@@ -77,7 +178,7 @@ def _together(values: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return ", ".join(_text(item) for item in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -85,7 +186,7 @@ def _text(value: Any) -> str:
 
 
 def _runs(study: Study) -> Table:
-    measures = ("score", "score_best", "solver_score", "solver_score_best", "gap")
+    measures = (*MEASURES, RETURN)
     columns = [
         *(Column(n, n) for n in ("setting", "problem", "method", "strategy", "fold", "seed")),
         *(Column(f"unseen {m} {s}", f"{m} {s}") for m in measures for s in ("best", "first")),

@@ -11,7 +11,14 @@ from lagco.report.blocks import Block, Grid, Legend, Plot, Shown, Text
 from lagco.report.palette import label_of
 from lagco.report.plots import axis, band, figure, line
 from lagco.report.reading import Study
-from lagco.report.sections.common import NO_RUNS, by_setting, by_strategy, file_part, runs_in
+from lagco.report.sections.common import (
+    MEASURE_NAMES,
+    NO_RUNS,
+    by_setting,
+    by_strategy,
+    file_part,
+    runs_in,
+)
 from lagco.report.tables import Cell, Column, Table, mark_best, table
 from lagco.study import Record
 
@@ -61,14 +68,11 @@ def _curves(study: Study, setting: str, problem: str, strategy: str) -> dict[str
             low, high = np.percentile(values, [16, 84], axis=0)
             bands.append(band(method, steps.tolist(), low.tolist(), high.tolist()))
         mean = values.mean(axis=0)
-        few = len(steps) < 4
-        lines.append(
-            line(method, steps.tolist(), mean.tolist(), marks=few, hovertemplate="%{y:.3f}")
-        )
+        lines.append(line(method, steps.tolist(), mean.tolist(), hovertemplate="%{y:.3f}"))
     if not lines:
         return None
     x_axis = axis("environment steps", rangemode="tozero", exponentformat="SI", nticks=6)
-    return figure([*bands, *lines], x_axis, axis("score"))
+    return figure([*bands, *lines], x_axis, axis(MEASURE_NAMES[study.measure_of(problem)]))
 
 
 def _together(records: Sequence[Record]) -> tuple[Any, Any] | None:
@@ -76,10 +80,12 @@ def _together(records: Sequence[Record]) -> tuple[Any, Any] | None:
     curves = []
     for record in records:
         curve = record.result["curve"]
+        scored = any(score is not None for score in curve["score"])
+        values = curve["score" if scored else "return"]  # a problem without a score has returns
         known = [
-            (step, score)
-            for step, score in zip(curve["steps"], curve["score"], strict=True)
-            if score is not None
+            (step, value)
+            for step, value in zip(curve["steps"], values, strict=True)
+            if value is not None
         ]
         if known:
             curves.append(np.array(known, dtype=float).T)

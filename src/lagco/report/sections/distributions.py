@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from lagco.report.blocks import Block, Grid, Heading, Legend, Plot
-from lagco.report.palette import label_of, look_of
+from lagco.report.palette import label_of, look_of, unit_of
 from lagco.report.plots import axis, box, dots, faint, figure, line, named_axis, numbers
 from lagco.report.reading import Study
 from lagco.report.sections.common import (
+    MEASURE_NAMES,
     NO_RUNS,
     by_setting,
     by_strategy,
@@ -45,7 +46,7 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
             plots,
             f"Scores on unseen instances ({best}) of agents trained on {strategy} instances, "
             f"{_runs(study, setting, strategy)} per method. Boxes: quartiles and "
-            "median; whiskers: 5th and 95th percentile. Grey: plain policies.",
+            "median; whiskers: 5th and 95th percentile. Grey and brown: what is not trained.",
         )
 
     def sizes(strategy: str) -> Block:
@@ -84,32 +85,35 @@ def _boxes(study: Study, setting: str, problem: str, strategy: str) -> dict[str,
     traces = []
     names: list[str] = []
     for method, group in reversed(groups.items()):
-        values = values_of(group, "score")
+        values = values_of(group, study.measure_of(problem))
         if values:
             quantiles = [np.quantile(values, _QUANTILES).tolist()]
             traces.append(box(method, [len(names)], quantiles, horizontal=True, width=0.6))
             names.append(method)
     y_axis = named_axis([label_of(name) for name in names], showgrid=False)
-    return figure(traces, axis("score", rangemode="tozero"), y_axis)
+    title = MEASURE_NAMES[study.measure_of(problem)]
+    return figure(traces, axis(title, rangemode="tozero"), y_axis)
 
 
 def _sizes(study: Study, setting: str, problem: str, strategy: str) -> dict[str, Any]:
     points: list[dict[str, Any]] = []
     lines: list[dict[str, Any]] = []
+    measure, unit = study.measure_of(problem), unit_of(problem)
     for method in study.methods_of(setting):
-        x, y = _sized(study.runs(setting).get((problem, method, strategy), ()))
+        x, y = _sized(study.runs(setting).get((problem, method, strategy), ()), measure)
         if not len(x):
             continue
         colour = look_of(method).colour
         mark = {"size": 4, "color": faint(colour, 0.35), "symbol": "circle"}
         points.append(dots(method, x.tolist(), numbers(y.tolist()), marker=mark, hoverinfo="skip"))
-        lines.append(line(method, *_medians(x, y), hovertemplate="size %{x:.0f}: %{y:.3f}"))
-    return figure([*points, *lines], axis("size"), axis("score", rangemode="tozero"))
+        lines.append(line(method, *_medians(x, y), hovertemplate=f"%{{x:.0f}} {unit}: %{{y:.3f}}"))
+    y_axis = axis(MEASURE_NAMES[measure], rangemode="tozero")
+    return figure([*points, *lines], axis(unit), y_axis)
 
 
-def _sized(records: Sequence[Record]) -> tuple[Any, Any]:
-    """Sizes of the unseen instances in order, and their mean scores."""
-    scores = instance_scores(records)
+def _sized(records: Sequence[Record], measure: str) -> tuple[Any, Any]:
+    """Sizes of the unseen instances in order, and their mean values."""
+    scores = instance_scores(records, measure)
     sizes = {i["index"]: i["size"] for record in records for i in record.result["instances"]}
     order = sorted(scores, key=lambda index: (sizes[index], index))
     return (

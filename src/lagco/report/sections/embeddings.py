@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lagco.report.blocks import Block, Grid, Heading, Plot, Shown, Together, switch
-from lagco.report.palette import problems_in_order
+from lagco.report.palette import problems_in_order, unit_of
 from lagco.report.plots import axis, figure, numbers
 from lagco.report.reading import Study, grouped
 from lagco.report.sections.common import slug
-from lagco.report.tables import Cell, Column, Table, mark_best, table
+from lagco.report.tables import Cell, Column, Table, mark_best, shown, table
 from lagco.study import Record
 
 _NEIGHBOURS = ("3", "5", "10")
@@ -84,7 +84,8 @@ def _pictures(records: Sequence[Record]) -> list[Block]:
         "encoder": (
             "actions",
             "Actions of an unseen instance in the latent space, projected to two dimensions by "
-            "UMAP. Colour: distance from the centre of the set in the full space.",
+            "UMAP, with the cmp@k of the problem. Colour: distance from the centre of the set in "
+            "the full space.",
         ),
         "random weights": (
             "random",
@@ -100,7 +101,11 @@ def _pictures(records: Sequence[Record]) -> list[Block]:
     variants: dict[str, Block] = {}
     for name, (part, caption) in about.items():
         plots = [
-            Plot(_title(record, picture), _cloud(picture[part]), height=250)
+            Plot(
+                _title(record, picture, "cmp_random" if part == "random" else "cmp"),
+                _cloud(picture[part]),
+                height=250,
+            )
             for record in records
             for picture in record.result["pictures"][:_SHOWN]
             if picture.get(part) and picture[part]["x"]
@@ -110,8 +115,11 @@ def _pictures(records: Sequence[Record]) -> list[Block]:
     return [switch("Show", variants)] if variants else []
 
 
-def _title(record: Record, picture: Mapping[str, Any]) -> str:
-    return f"{record.spec['problem']}, instance {picture['index']}, size {picture['size']}"
+def _title(record: Record, picture: Mapping[str, Any], which: str) -> str:
+    problem, found = str(record.spec["problem"]), record.result[which]
+    values = " / ".join(shown(_finite(found.get(k)), Column("", "", digits=1)) for k in _NEIGHBOURS)
+    places = "/".join(_NEIGHBOURS)
+    return f"{problem}, {picture['size']} {unit_of(problem)}, cmp@{places} {values}"
 
 
 def _cloud(points: Mapping[str, Any]) -> dict[str, Any]:

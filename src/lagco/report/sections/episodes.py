@@ -18,7 +18,7 @@ from lagco.problems import problem_class
 from lagco.registration import ENTRIES
 from lagco.report.blocks import Block, Film, Frame, Grid, Text
 from lagco.report.reading import Study, listed
-from lagco.report.tables import significant
+from lagco.results.numbers import significant
 from lagco.rollout import snapshots
 from lagco.study import Record
 

@@ -14,10 +14,12 @@ from lagco.report.sections.common import (
     NO_RUNS,
     by_setting,
     by_strategy,
+    digits_of,
     file_part,
     runs_in,
 )
 from lagco.report.tables import Cell, Column, Table, table
+from lagco.results.measures import RETURN
 
 
 def blocks(study: Study) -> Sequence[Block] | str:
@@ -50,12 +52,13 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
 def _dumbbells(study: Study, setting: str, problem: str, strategy: str) -> dict[str, Any] | None:
     traces: list[dict[str, Any]] = []
     methods: list[str] = []
+    measure = study.measure_of(problem)
     for method in reversed(study.methods_of(setting)):
         row = study.rows[setting].get((problem, method, strategy))
-        if row is None or row["score/best"] is None or row["delta"]["score"] is None:
+        if row is None or row["main"] is None or row["delta"][measure] is None:
             continue
-        unseen = row["score/best"]["iqm"]
-        x, y = numbers([unseen - row["delta"]["score"], unseen]), [len(methods)] * 2
+        unseen = row["main"]["iqm"]
+        x, y = numbers([unseen - row["delta"][measure], unseen]), [len(methods)] * 2
         methods.append(method)
         colour = look_of(method).colour
         mark = {
@@ -78,15 +81,19 @@ def _dumbbells(study: Study, setting: str, problem: str, strategy: str) -> dict[
     if not traces:
         return None
     y_axis = named_axis([label_of(method) for method in methods])
-    return figure(traces, axis("score", rangemode="tozero"), y_axis)
+    return figure(traces, axis(MEASURE_NAMES[measure], rangemode="tozero"), y_axis)
 
 
 def _table(study: Study, setting: str) -> Table:
     columns = [Column("problem", "problem"), Column("method", "method")]
     strategies = study.strategies_of(setting)
-    measures = ("score", "solver_score")
+    wanted = ("score", "solver_score", RETURN)
+    measures = [measure for measure in study.measures_of(setting) if measure in wanted]
     for measure in measures:
-        columns += [Column(s, s, MEASURE_NAMES[measure], digits=2, signed=True) for s in strategies]
+        columns += [
+            Column(s, s, MEASURE_NAMES[measure], digits_of(measure), signed=True)
+            for s in strategies
+        ]
     rows = []
     for problem in study.problems_of(setting):
         for method in study.methods_of(setting):

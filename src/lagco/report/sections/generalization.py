@@ -14,14 +14,16 @@ from lagco.report.sections.common import (
     MEASURE_NAMES,
     NO_RUNS,
     by_setting,
+    digits_of,
     episodes_of,
     file_part,
+    measured_cell,
+    policies_said,
     runs_in,
     selection_names,
 )
 from lagco.report.tables import Cell, Column, Table, mark_best_down, table
-from lagco.results.measures import MEASURES, SELECTIONS
-from lagco.study import paper_score
+from lagco.results.measures import SELECTIONS, maximised
 from lagco.study.scores import middle, values_of
 
 
@@ -38,11 +40,11 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
         (MEASURE_NAMES[measure], names[selection]): Shown(
             _table(study, setting, measure, selection), by_group=True
         )
-        for measure in MEASURES
+        for measure in study.measures_of(setting)
         for selection in SELECTIONS
     }
     choices = [
-        ("Measure", [MEASURE_NAMES[measure] for measure in MEASURES]),
+        ("Measure", [MEASURE_NAMES[measure] for measure in study.measures_of(setting)]),
         ("Test episodes", [names[selection] for selection in SELECTIONS]),
     ]
     about = Text(
@@ -50,8 +52,8 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
         "It is trained on one small (S), medium (M) or large (L) instance, or on a varied fifth of "
         "them (V)."
     )
-    found: list[Block] = [about, Switch(choices, variants), *_policies(study, setting)]
-    return found + _beside_paper(study, setting)
+    found: list[Block] = [about, Switch(choices, variants)]
+    return found + _by_strategy(study, setting)
 
 
 def _table(study: Study, setting: str, measure: str, selection: str) -> Table:
@@ -59,8 +61,9 @@ def _table(study: Study, setting: str, measure: str, selection: str) -> Table:
     strategies = study.strategies_of(setting)
     paper = measure == "score" and selection == "best"
     columns = [Column("method", "method")]
-    digits = 1 if measure == "gap" else 2
-    for problem in study.problems_of(setting):
+    digits = digits_of(measure)
+    problems = [p for p in study.problems_of(setting) if measure in study.measures_of(setting, p)]
+    for problem in problems:
         columns += [
             Column(strategy, LETTERS.get(strategy, strategy), problem, digits, hint=strategy)
             for strategy in strategies
@@ -72,17 +75,18 @@ def _table(study: Study, setting: str, measure: str, selection: str) -> Table:
     filled: list[list[Cell]] = []
     for method in methods:
         cells = [Cell(method)]
-        for problem in study.problems_of(setting):
+        for problem in problems:
             places = [(problem, method, strategy) for strategy in strategies]
             for place in places:
-                theirs = paper_score(*place) if paper and place in runs else None
-                iqm, low, high = middle(values_of(runs.get(place, ()), measure, selection))
-                cells.append(Cell(iqm, low, high, theirs["iqm"] if theirs else None))
+                theirs = _paper(study, setting, place) if paper else None
+                figure = theirs["iqm"] if theirs else None
+                cells.append(measured_cell(runs.get(place, ()), measure, selection, figure))
             if selection == "best":
                 cells.append(_delta(study, setting, places, measure))
         filled.append(cells)
     columns_marked = [i for i, column in enumerate(columns) if column.key in strategies]
-    filled = mark_best_down(filled, columns, columns_marked, smallest=measure == "gap")
+    filled = mark_best_down(filled, columns, columns_marked, smallest=not maximised(measure))
+    filled += _policies(study, setting, problems, measure, selection)
     name = f"generalization-{measure}-{selection}{file_part(study, setting)}"
     caption = _caption(study, setting, measure, selection)
     return table(name, caption, columns, filled, "16–84 %")
@@ -92,7 +96,7 @@ def _delta(study: Study, setting: str, places: Sequence[Place], measure: str) ->
     """Mean over the strategies, as in the paper."""
     found = [study.transfer(setting, place, measure) for place in places]
     values = [value for value in found if value is not None]
-    theirs = paper_score(*places[0]) if measure == "score" else None
+    theirs = _paper(study, setting, places[0]) if measure == "score" else None
     mean = sum(values) / len(values) if values else None
     return Cell(mean, paper=theirs["delta"] if theirs and values else None)
 
@@ -109,55 +113,51 @@ def _caption(study: Study, setting: str, measure: str, selection: str) -> str:
         f"Interquartile mean over unseen instances of {MEASURE_MEANINGS[measure]}; {chosen}; "
         f"{runs_in(list(runs.values()))} per entry. Below it, the 16th to the 84th percentile"
     )
-    if measure == "score" and selection == "best":
+    if measure == "score" and selection == "best" and not study.departures(setting):
         text += " and the paper's figure"
-    text += f". Bold: the {best} of the column."
+    text += f". Bold: the {best} of the methods' in the column."
     if selection == "best":
         text += " Δ: unseen minus seen instances, mean over the strategies."
     refused = sum(row["refused"] for row in study.rows[setting].values())
     if refused:
         text += (
             f" Padded agents did not take {count_of(refused, 'instance')} larger than their "
-            "padding; those have no score."
+            "padding; those count as score 0, an infinite gap."
         )
-    return text
+    if not maximised(measure):
+        text += " 2/8: only two of eight instances were solved; the others count as infinite."
+    return f"{text} {policies_said(study, setting)}"
 
 
-def _policies(study: Study, setting: str) -> list[Block]:
-    found = {p: study.policies(setting, p) for p in study.problems_of(setting)}
-    names = methods_in_order(name for policies in found.values() for name in policies)
-    if not names:
-        return []
-    columns = [Column("problem", "problem")]
-    measures = ("score", "solver_score", "gap")
-    for measure in measures:
-        digits = 1 if measure == "gap" else 2
-        columns += [Column(n, label_of(n), MEASURE_NAMES[measure], digits) for n in names]
-    rows: list[list[Cell]] = []
-    for problem, policies in found.items():
-        if not policies:
-            continue
-        cells = [Cell(problem)]
-        for measure in measures:
-            for name in names:
-                record = policies.get(name)
-                cells.append(Cell(*middle(values_of([record], measure))) if record else Cell())
+def _paper(study: Study, setting: str, place: Place) -> dict[str, Any] | None:
+    """The paper's figures beside runs that follow its protocol."""
+    row = study.rows[setting].get(place)
+    return None if row is None else row["paper"]
+
+
+def _policies(
+    study: Study, setting: str, problems: Sequence[str], measure: str, selection: str
+) -> list[list[Cell]]:
+    """Rows of what is not trained; the same figure under every strategy."""
+    found = {problem: study.policies(setting, problem) for problem in problems}
+    rows = []
+    for name in methods_in_order(name for policies in found.values() for name in policies):
+        cells = [Cell(name)]
+        for problem in problems:
+            record = found[problem].get(name)
+            cell = Cell() if record is None else measured_cell([record], measure, selection)
+            cells += [cell] * len(study.strategies_of(setting))
+            cells += [Cell()] if selection == "best" else []
         rows.append(cells)
-    caption = (
-        "Plain policies on all instances, to compare with: interquartile mean of the best of "
-        f"{episodes_of(study, setting)} episodes, and the 16th to the 84th percentile. The "
-        "solver's column is the value that its reference holds."
-    )
-    shown = table(f"policies{file_part(study, setting)}", caption, columns, rows, "16–84 %")
-    return [Heading("Plain policies"), Shown(shown)]
+    return rows
 
 
-# -- beside the paper
+# -- by strategy, beside the paper
 
 
-def _beside_paper(study: Study, setting: str) -> list[Block]:
+def _by_strategy(study: Study, setting: str) -> list[Block]:
     rows = [row for row in study.rows[setting].values() if _compared(row)]
-    found: list[Block] = [Heading("Beside the paper")]
+    found: list[Block] = [Heading("By strategy, beside the paper" if rows else "By strategy")]
     if rows:
         close = sum(abs(row["paper"]["difference"]) <= 0.05 for row in rows)
         above = sum(row["paper"]["difference"] > 0.05 for row in rows)
@@ -168,15 +168,14 @@ def _beside_paper(study: Study, setting: str) -> list[Block]:
             "the paper's own, so equal figures are not to be expected everywhere."
         )
         found.append(Text(text))
-    else:
-        found.append(Text("The paper reports none of these problems, methods and strategies."))
     methods = study.methods_of(setting)
     plots = [Plot(p, _dots(study, setting, p)) for p in study.problems_of(setting)]
     caption = (
         "Interquartile mean score on unseen instances (best of "
         f"{episodes_of(study, setting)} episodes) per training strategy, with the 95 % bootstrap "
-        "interval. Short horizontal strokes: the paper. Grey lines: plain policies "
-        "(dotted random, dashed greedy and solver)."
+        f"interval.{' Short horizontal strokes: the paper.' if rows else ''} Lines across: what is "
+        "not trained (dotted random, dashed greedy and solver, long dashes the solver and "
+        "dash-dotted the annealing in equal time)."
     )
     found += [Legend(methods), Grid(plots, caption)]
     if rows:
@@ -194,10 +193,10 @@ def _dots(study: Study, setting: str, problem: str) -> dict[str, Any]:
     rows = study.rows[setting]
     traces = []
     for name, record in study.policies(setting, problem).items():
-        level, _, _ = middle(values_of([record], "score"))
+        level, _, _ = middle(values_of([record], study.measure_of(problem)))
         if level is not None:
             ends = [-0.5, len(strategies) - 0.5]
-            grey = line(name, ends, [level, level], hoverinfo="name+y")
+            grey = line(name, ends, [level, level], marks=False, hoverinfo="name+y")
             traces.append(grey | {"line": grey["line"] | {"width": 1}})
     for place, method in enumerate(methods):
         shift = 0.8 * ((place + 0.5) / len(methods) - 0.5)
@@ -207,8 +206,8 @@ def _dots(study: Study, setting: str, problem: str) -> dict[str, Any]:
             row = rows.get((problem, method, strategy))
             if row is None:
                 continue
-            if row["score/best"] is not None:
-                ours.append((number + shift, row["score/best"]))
+            if row["main"] is not None:
+                ours.append((number + shift, row["main"]))
             if row["paper"] is not None:
                 theirs.append((number + shift, row["paper"]["iqm"]))
         if theirs:
@@ -220,7 +219,8 @@ def _dots(study: Study, setting: str, problem: str) -> dict[str, Any]:
             x = numbers([x for x, _ in ours])
             traces.append(dots(method, x, numbers(values), error_y=bars, hovertemplate="%{y:.3f}"))
     x_axis = named_axis(strategies, showgrid=False)
-    return figure(traces, x_axis, axis("score", rangemode="tozero"))
+    title = MEASURE_NAMES[study.measure_of(problem)]
+    return figure(traces, x_axis, axis(title, rangemode="tozero"))
 
 
 def _strokes(method: str, points: Sequence[tuple[float, float]]) -> dict[str, Any]:

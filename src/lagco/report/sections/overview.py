@@ -10,7 +10,8 @@ from typing import Any
 from lagco.report.blocks import Block, Folded, Heading, Preformatted, Shown, Text, Tiles
 from lagco.report.palette import label_of, methods_in_order, problems_in_order
 from lagco.report.reading import Study, count_of, grouped
-from lagco.report.tables import Column, Value, significant, table
+from lagco.report.tables import Column, Value, table
+from lagco.results.numbers import significant
 
 _WHAT = {
     "data": "data sets",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from lagco.report.blocks import Block, Grid, Heading, Key, Legend, Plot, Shown, Text, Together
 from lagco.report.blocks import switch as choice
-from lagco.report.palette import label_of, methods_in_order, problems_in_order
+from lagco.report.palette import label_of, methods_in_order, problems_in_order, unit_of
 from lagco.report.plots import axis, box, dots, figure, label, line, log_axis, named_axis, numbers
 from lagco.report.reading import Study, count_of, grouped, listed
 from lagco.report.sections.common import slug
@@ -127,6 +128,7 @@ def _curve(
     traces: list[dict[str, Any]] = []
     every: list[float] = []
     sizes: list[int] = []
+    unit = unit_of(problem, drawn=True)
     for method in _methods(records):
         series = _series(records, problem, method)
         if not series:
@@ -139,10 +141,10 @@ def _curve(
             ends = [float(x[0]), float(fit["largest"])]
             law = [fit["factor"] * end ** fit["alpha"] for end in ends]
             exponent = f"{label(label_of(method))}: α = {fit['alpha']:.2f}"
-            traces.append(line(method, ends, law, hoverinfo="name", name=exponent))
-        hover = "size %{x}: %{y:.4g} µs"
+            traces.append(line(method, ends, law, marks=False, hoverinfo="name", name=exponent))
+        hover = f"%{{x}} {unit}: %{{y:.4g}} µs"
         traces.append(dots(method, x, numbers(y), size=8, hovertemplate=hover))
-    return figure(traces, log_axis("size", sizes), log_axis("µs per decision", every))
+    return figure(traces, log_axis(unit, sizes), log_axis("µs per decision", every))
 
 
 def _is(fit: dict[str, Any], problem: str, method: str, part: str) -> bool:
@@ -187,7 +189,7 @@ def _exponent_table(fits: Sequence[dict[str, Any]], part: str, words: str, suffi
             else:
                 alphas.append(Cell(fit["alpha"], fit["low"], fit["high"], fit["paper_alpha"]))
                 fitness.append(Cell(fit["r2"], paper=fit["paper_r2"]))
-        alphas = mark_best(alphas, columns[1::2], smallest=True)
+        alphas = _mark_smallest(alphas, columns[1::2])
         rows.append(
             [Cell(problem), *(c for pair in zip(alphas, fitness, strict=True) for c in pair)]
         )
@@ -196,10 +198,16 @@ def _exponent_table(fits: Sequence[dict[str, Any]], part: str, words: str, suffi
     caption = (
         f"Exponents α of the power law time = c · size^α {words}, fitted to medians at {span} "
         "sizes, with 95 % intervals, and the share R² of the variance that it explains. Bold: the "
-        "smallest exponent of the row. The paper's figures are for its own machine, sizes and "
-        "implementation."
+        "smallest exponent of the row, unless its interval includes zero. The paper's figures are "
+        "of action selection, for its own machine, sizes and implementation."
     )
     return table(f"scaling-{part}{suffix}", caption, columns, rows, "95 %")
+
+
+def _mark_smallest(alphas: Sequence[Cell], columns: Sequence[Column]) -> list[Cell]:
+    """The smallest exponent marked, unless it may as well be zero or below."""
+    marked = mark_best(alphas, columns, smallest=True)
+    return [replace(c, best=c.best and c.low is not None and c.low > 0) for c in marked]
 
 
 # -- spread and parts
@@ -221,7 +229,8 @@ def _boxes(records: Sequence[Record]) -> Block:
             ]
             every += [value for row in quantiles for value in row]
             traces.append(box(method, numbers(x), quantiles, width=0.6 / len(methods)))
-        x_axis = named_axis([str(size) for size in sizes], "size", showgrid=False)
+        unit = unit_of(problem, drawn=True)
+        x_axis = named_axis([str(size) for size in sizes], unit, showgrid=False)
         plots.append(Plot(problem, figure(traces, x_axis, log_axis("µs per decision", every))))
     caption = (
         "Time of single decisions at every size. Boxes: quartiles and median; whiskers: 5th and "
@@ -238,7 +247,7 @@ def _parts(records: Sequence[Record], methods: Sequence[str]) -> Block:
 
     def grid(method: str) -> Block:
         plots = [
-            Plot(problem, _stack(series, colours), height=220)
+            Plot(problem, _stack(series, colours, unit_of(problem, drawn=True)), height=220)
             for problem in _problems(records)
             if (series := _series(records, problem, method))
         ]
@@ -251,7 +260,7 @@ def _parts(records: Sequence[Record], methods: Sequence[str]) -> Block:
     return Together([Key(colours), choice("Method", {method: grid(method) for method in methods})])
 
 
-def _stack(series: Sequence[Record], colours: dict[str, str]) -> dict[str, Any]:
+def _stack(series: Sequence[Record], colours: dict[str, str], unit: str) -> dict[str, Any]:
     sizes = [str(record.spec["size"]) for record in series]
     medians = [
         {name: part["median"] for name, part in record.measured["parts_us"].items()}
@@ -272,7 +281,7 @@ def _stack(series: Sequence[Record], colours: dict[str, str]) -> dict[str, Any]:
                     "marker": {"color": colour},
                 }
             )
-    x_axis = axis("size", type="category", showgrid=False)
+    x_axis = axis(unit, type="category", showgrid=False)
     return figure(traces, x_axis, axis("%", range=[0, 100]), barmode="stack", bargap=0.25)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lagco.report.blocks import Block, Grid, Heading, Plot, Shown, Text, switch
@@ -10,6 +10,7 @@ from lagco.report.palette import label_of
 from lagco.report.plots import figure, label, numbers
 from lagco.report.reading import Study, count_of
 from lagco.report.sections.common import (
+    MEASURE_NAMES,
     NO_RUNS,
     by_setting,
     episodes_of,
@@ -17,6 +18,7 @@ from lagco.report.sections.common import (
     slug,
 )
 from lagco.report.tables import Cell, Column, Table, table
+from lagco.results.statistics import mean
 from lagco.study import improvement_table
 from lagco.study.scores import Comparison, compare, holm, instance_scores
 
@@ -55,9 +57,9 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
 
 def _normality(study: Study, setting: str) -> Block:
     tested = [
-        row["score/best"]["shapiro_p"]
+        row["main"]["shapiro_p"]
         for row in study.rows[setting].values()
-        if row["score/best"] is not None and row["score/best"]["shapiro_p"] is not None
+        if row["main"] is not None and row["main"]["shapiro_p"] is not None
     ]
     if not tested:
         return Text("There are too few scores per entry to test whether they are normal.")
@@ -85,29 +87,40 @@ def _statistics(study: Study, setting: str, problem: str) -> Table:
     for strategy in study.strategies_of(setting):
         for method in study.methods_of(setting):
             row = study.rows[setting].get((problem, method, strategy))
-            if row is None or row["score/best"] is None:
+            if row is None or row["main"] is None:
                 continue
-            summary = row["score/best"]
+            summary, paper = row["main"], row["paper"] or {}
+            theirs = paper.get("mean")
+            ends: tuple[float | None, float | None] = (None, None)
+            if theirs is not None:
+                ends = theirs - paper["low"], theirs + paper["high"]
             rows.append(
                 (
                     strategy,
                     method,
                     row["runs"],
                     summary["count"],
-                    Cell(summary["iqm"], *summary["iqm_interval"]),
-                    Cell(summary["mean"], *summary["mean_interval"]),
-                    summary["p16"],
-                    summary["p84"],
-                    summary["shapiro_p"],
+                    _interval_cell(summary, "iqm", paper),
+                    _interval_cell(summary, "mean", paper),
+                    Cell(summary["p16"], paper=ends[0]),
+                    Cell(summary["p84"], paper=ends[1]),
+                    Cell(summary["shapiro_p"], paper=paper.get("p")),
                 )
             )
     caption = (
-        f"{problem}: scores on unseen instances (best of {episodes_of(study, setting)} episodes, "
-        "final state), as in the paper's extended tables. Below IQM and mean their 95 % bootstrap "
-        "intervals. A small p speaks against a normal distribution."
+        f"{problem}: {MEASURE_NAMES[study.measure_of(problem)]} on unseen instances (best of "
+        f"{episodes_of(study, setting)} episodes, final state), as in the paper's extended tables"
+        f"{'' if study.departures(setting) else ', whose figures stand in the last line'}. Below "
+        "IQM and mean their 95 % bootstrap intervals. A small p speaks against a normal "
+        "distribution; there is none where all values are equal."
     )
     name = f"statistics-{slug(problem)}{file_part(study, setting)}"
     return table(name, caption, columns, rows, "95 %")
+
+
+def _interval_cell(summary: Mapping[str, Any], name: str, paper: Mapping[str, Any]) -> Cell:
+    low, high = summary[f"{name}_interval"]
+    return Cell(summary[name], low, high, paper.get(name))
 
 
 # -- the leader against the next
@@ -141,7 +154,7 @@ def _leaders(study: Study, setting: str) -> Table:
         cell = Cell(compared.difference, compared.low, compared.high)
         rows.append((problem, strategy, first, second, compared.instances, cell, p))
     caption = (
-        "The method with the largest interquartile mean score against the next one, on the unseen "
+        "The method with the largest mean score over instances against the next one, on the unseen "
         "instances that both were tested on: mean difference of the scores with its 95 % bootstrap "
         "interval, and p of the Wilcoxon signed-rank test, corrected for the number of rows. "
         "Instances are the sample; runs on the same instance are averaged first, so differences "
@@ -154,17 +167,18 @@ def _leaders(study: Study, setting: str) -> Table:
 def _leading_pair(
     study: Study, setting: str, problem: str, strategy: str
 ) -> tuple[str, str, Comparison] | None:
-    ranked = []
+    ranked, measure = [], study.measure_of(problem)
     for method in study.methods_of(setting):
         row = study.rows[setting].get((problem, method, strategy))
-        if row is not None and row["score/best"] is not None:
-            ranked.append((-row["score/best"]["iqm"], method))
+        if row is not None and row["main"] is not None:
+            values = instance_scores(study.runs(setting)[problem, method, strategy], measure)
+            ranked.append((-mean(list(values.values())), method, values))
     if len(ranked) < 2:
         return None
-    (_, first), (_, second) = sorted(ranked)[:2]
-    runs = study.runs(setting)
-    ours, theirs = (instance_scores(runs[problem, m, strategy]) for m in (first, second))
+    (_, first, ours), (_, second, theirs) = sorted(ranked, key=lambda entry: entry[:2])[:2]
     compared = compare(ours, theirs)
+    if compared is not None and compared.difference < 0:  # they were not tested on the same
+        first, second, compared = second, first, compare(theirs, ours)
     return None if compared is None else (first, second, compared)
 
 

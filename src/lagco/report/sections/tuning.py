@@ -54,7 +54,7 @@ def _course(record: Record) -> dict[str, Any]:
     best = [max(values[: i + 1]) for i in range(len(values))]
     method = str(record.spec.get("method", ""))
     traces = [
-        line(method, places, best, name="best so far", hovertemplate="%{y:.3f}"),
+        line(method, places, best, marks=False, name="best so far", hovertemplate="%{y:.3f}"),
         dots(method, places, numbers(values), name="trial", hovertemplate="%{y:.3f}"),
     ]
     traces[0]["line"] |= {"shape": "hv", "dash": "solid"}

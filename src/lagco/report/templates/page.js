@@ -4,10 +4,10 @@
   const hidden = new Set();  // methods that the reader has switched off
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-  // -- figures: drawn when they come near the window, all of them before printing
+  // -- figures: drawn one after the other as soon as the page is there, all of them before printing
   const CONFIG = {
     responsive: true, displaylogo: false, showTips: false,
-    modeBarButtons: [["toImage", "resetScale2d"]],
+    modeBarButtons: [["resetScale2d"]],
   };
   const touch = matchMedia("(pointer: coarse)").matches;
 
@@ -58,12 +58,53 @@
   };
   const plots = all(".plot");
   const visible = (place) => place.offsetParent !== null;
-  const watch = new IntersectionObserver((entries) => {
-    for (const entry of entries) {
-      if (entry.isIntersecting) { watch.unobserve(entry.target); draw(entry.target); }
+  const drawNext = () => {  // the page stays alive between two figures
+    const next = plots.find((place) => visible(place) && !place.drawn);
+    if (!next) return;
+    draw(next);
+    setTimeout(drawNext);
+  };
+  setTimeout(drawNext);
+
+  // -- downloads: the figure as it is drawn, and the numbers behind it
+  const quoted = (value) => {
+    const text = value === null || value === undefined ? "" : String(value);
+    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const plain = (text) => new DOMParser().parseFromString(text ?? "", "text/html").body.textContent;
+  const numbersOf = (figure) => {
+    const names = ["x", "y", "z", "lowerfence", "q1", "median", "q3", "upperfence"];
+    const used = names.filter((name) => figure.data.some((trace) => Array.isArray(trace[name])));
+    const rows = [["series", ...used]];
+    for (const trace of figure.data) {
+      const length = Math.max(...used.map((name) => (trace[name] || []).length));
+      for (let i = 0; i < length; i++) {
+        if (Array.isArray((trace.z || [])[i])) {
+          trace.z[i].forEach((z, j) => rows.push(
+            [plain(trace.name), ...used.map((n) => n === "z" ? z : n === "x" ? plain(trace.x[j]) : plain(trace.y[i]))]));
+        } else rows.push([plain(trace.name), ...used.map((name) => (trace[name] || [])[i])]);
+      }
     }
-  }, {rootMargin: "600px"});
-  plots.forEach((place) => watch.observe(place));
+    return rows.map((row) => row.map(quoted).join(",")).join("\n") + "\n";
+  };
+  const fileName = (place) =>
+    (place.getAttribute("aria-label") + "-" + place.id).toLowerCase().replace(/[^a-z0-9]+/g, "-");
+  for (const button of all("[data-save]")) {
+    button.addEventListener("click", () => {
+      const place = button.closest(".part").querySelector(".plot");
+      if (button.dataset.save === "svg") {
+        draw(place);
+        Plotly.downloadImage(place, {format: "svg", filename: fileName(place),
+          width: place.clientWidth, height: place.clientHeight});
+        return;
+      }
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([numbersOf(read(place))], {type: "text/csv"}));
+      link.download = `${fileName(place)}.csv`;
+      link.click();
+      URL.revokeObjectURL(link.href);
+    });
+  }
 
   const restyle = () => plots.filter((p) => p.drawn).forEach(
     (place) => Plotly.relayout(place, layoutOf(read(place))));
@@ -106,7 +147,7 @@
       const chosen = all("input:checked", form).map((input) => input.value).join(" ");
       for (const variant of all(":scope > [data-variant]", chooser)) {
         variant.hidden = variant.dataset.variant !== chosen;
-        if (!variant.hidden) all(".plot", variant).filter(visible).forEach(draw);
+        if (!variant.hidden) drawNext();
       }
     });
   }

@@ -1,48 +1,74 @@
-"""Plain policies, and the values of the solver, on all instances of a data set."""
+"""Plain policies, values of the solver, and searches at equal time, on all instances."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from lagco.evaluation import evaluate, solver_evaluation
+from lagco.evaluation import solver_evaluation
+from lagco.policies import POLICIES, plain_policy
+from lagco.problems import problem_class
 from lagco.study.code import code_version
-from lagco.study.scores import summary
+from lagco.study.settings import TIMED
 from lagco.study.task import Task
-from lagco.study.tasks.run import instance_columns
+from lagco.study.tasks.run import result_of, tested_policy
 from lagco.study.worker import Context, Outcome
+
+#: modules that searches at equal time depend on, in addition to those of every task
+_SEARCHES = ("lagco.study.equal_time", "lagco.solving")
 
 
 def policy_task(
-    problem: str, data: Mapping[str, Any], policy: str, *, instances: int, episodes: int
+    problem: str,
+    data: Mapping[str, Any],
+    policy: str,
+    *,
+    instances: int,
+    episodes: int,
+    pace: Task | None = None,
 ) -> Task:
-    """Task of testing a policy on all instances of a data set."""
+    """Task of testing a policy on all instances of a data set.
+
+    Args:
+        problem: as the user typed it.
+        data: entries that name the data set.
+        policy: its name.
+        instances: of the data set.
+        episodes: per instance.
+        pace: run whose test time per instance a search at equal time gets.
+    """
     spec = {
         "problem": problem,
         **data,
         "policy": policy,
         "instances": instances,
         "episodes": episodes,
-        "code": code_version(problem),
+        "code": code_version(problem, modules=_SEARCHES if policy in TIMED else ()),
     }
-    return Task("policy", f"{problem}-{policy}", spec, needs=(str(data["data"]),))
+    needs = [str(data["data"])]
+    if policy in TIMED:
+        assert pace is not None
+        spec |= {"pace": pace.key, "paced_by": pace.spec["config"]["method"]}
+        needs.append(pace.key)
+    return Task("policy", f"{problem}-{policy}", spec, tuple(needs))
 
 
 def do(context: Context) -> Outcome:
     """Test the policy."""
     spec = context.spec
-    data = context.ledger.data(context.task)
-    if spec["policy"] == "solver":
-        evaluation = solver_evaluation(data, spec["problem"])
-        if evaluation is None:
-            return {"instances": [], "summary": None}, {}
-    else:
-        evaluation = evaluate(
-            spec["policy"],
-            data,
-            episodes=spec["episodes"],
-            problem=spec["problem"],
-            progress=context.watched,
-        )
-    columns = [instance_columns(index, result) for index, result in enumerate(evaluation.results)]
-    return {"instances": columns, "summary": summary(evaluation)}, {}
+    cls = problem_class(spec["problem"])
+    if spec["policy"] == "greedy" and not hasattr(cls, "preview"):
+        return {"instances": [], "summary": None}, {}
+    if spec["policy"] in POLICIES:
+        tested, seconds = tested_policy(context, plain_policy(spec["policy"]))
+        return tested, {"evaluate_s": round(sum(seconds), 2)}
+    if spec["policy"] in TIMED:
+        from lagco.study.equal_time import searched_in_time
+
+        return searched_in_time(context)
+    data, start = context.ledger.data(context.task), cls.compared_start
+    evaluation = solver_evaluation(data, spec["problem"])
+    if evaluation is None:
+        return {"instances": [], "summary": None}, {}
+    started = None if start is None else solver_evaluation(data, spec["problem"], start)
+    return result_of(evaluation, started), {}

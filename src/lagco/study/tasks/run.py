@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lagco.agents.config import TrainConfig, train_config
 from lagco.evaluation import evaluate
-from lagco.results.evaluation import InstanceResult
-from lagco.results.measures import MEASURES
+from lagco.problems import problem_class
+from lagco.results.evaluation import Evaluation, InstanceResult
+from lagco.results.measures import MEASURES, RETURN, START_SCORE
 from lagco.study.code import code_version
 from lagco.study.ledger import rounded, significant
 from lagco.study.scores import summary
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 #: points of a learning curve that a record keeps at most
 _POINTS = 64
-_PER_EPISODE = ("steps", *MEASURES, "objective", "objective_best")
+_PER_EPISODE = ("steps", "objective", "objective_best")
 
 
 def agent_task(
@@ -68,29 +70,20 @@ def agent_task(
 
 def do(context: Context) -> Outcome:
     """Train the agent and test it on every instance, seen or not."""
-    spec = context.spec
     agent, rows = train_agent(context)
-    began = time.perf_counter()
-    evaluation = evaluate(
-        agent,
-        context.ledger.data(context.task),
-        episodes=spec["episodes"],
-        problem=spec["problem"],
-        progress=context.watched,
-    )
-    evaluate_s = time.perf_counter() - began
+    tested, seconds = tested_policy(context, agent)
     training = agent.description["training"]
     train_s = float(rows[-1]["seconds"])
     result = {
-        "instances": [instance_columns(index, r) for index, r in enumerate(evaluation.results)],
-        "summary": summary(evaluation),
+        **tested,
         "curve": _curve(rows),
         "training": {name: training[name] for name in ("steps", "instances", "sizes")},
         "weights": agent.description["sha256"],
     }
     measured = {
         "train_s": round(train_s, 2),
-        "evaluate_s": round(evaluate_s, 2),
+        "evaluate_s": round(sum(seconds), 2),
+        "instance_s": rounded(seconds, 4),
         "steps_per_s": significant(training["steps"] / train_s if train_s else None, 4),
         "curve_s": [float(row["seconds"]) for row in _thinned(rows)],
     }
@@ -111,9 +104,45 @@ def train_agent(context: Context) -> tuple[Agent, list[dict[str, str]]]:
         encoder=load_encoder(context.ledger, spec["encoder"]),
         pad_to=data,
         report=context.report,
+        progress=False,
         keep_checkpoint=False,
     )
     return agent, list(csv.DictReader(io.StringIO((context.folder / CURVE).read_text())))
+
+
+def tested_policy(context: Context, policy: Any) -> tuple[dict[str, Any], list[float]]:
+    """Results of a policy on all instances of the data, and the seconds that each took.
+
+    Where the problem names a start to compare from, episodes from there are tested too.
+    """
+    spec, data, seconds = context.spec, context.ledger.data(context.task), []
+
+    def timed(instances: Iterable[Any]) -> Iterator[Any]:
+        for instance in context.watched(instances):
+            began = time.perf_counter()
+            yield instance
+            seconds.append(time.perf_counter() - began)
+
+    arguments = {"episodes": spec["episodes"], "problem": spec["problem"], "progress": False}
+    test = partial(evaluate, policy, data, **arguments)
+    evaluation = test(each=timed)
+    start = problem_class(spec["problem"]).compared_start
+    started = None if start is None else test(start=start, each=context.watched)
+    return result_of(evaluation, started), seconds
+
+
+def result_of(evaluation: Evaluation, started: Evaluation | None = None) -> dict[str, Any]:
+    """Entries of a record about the tests of a policy.
+
+    Args:
+        evaluation: from the problem's usual start.
+        started: from its `compared_start`, where it has one.
+    """
+    columns = [instance_columns(index, r) for index, r in enumerate(evaluation.results)]
+    for entry, result in zip(columns, () if started is None else started.results, strict=False):
+        entry["measures"].append(START_SCORE)
+        entry[START_SCORE] = rounded([e.solver_score_best for e in result.episodes])
+    return {"instances": columns, "summary": summary(evaluation)}
 
 
 def instance_columns(index: int, result: InstanceResult) -> dict[str, Any]:
@@ -123,8 +152,10 @@ def instance_columns(index: int, result: InstanceResult) -> dict[str, Any]:
         "size": result.size,
         "seen": result.seen,
         "refused": result.refused,
+        "measures": list(result.measures),
     }
-    for name in _PER_EPISODE:
+    returned = [RETURN] if RETURN in result.measures else []
+    for name in (*_PER_EPISODE, *MEASURES, *returned):
         columns[name] = rounded([getattr(episode, name) for episode in result.episodes])
     return columns
 

@@ -78,7 +78,7 @@ def do(context: Context) -> Outcome:
     }
     agent = Agent(cls, method, method.weights(model), description, space)
     began = time.perf_counter()
-    tested = evaluate(agent, data, episodes=2, problem=cls)
+    tested = evaluate(agent, data, episodes=2, problem=cls, progress=False)
     seconds = time.perf_counter() - began
     steps = [episode.steps for result in tested.results for episode in result.episodes]
     floor = cartpole_rate(config, spec["steps"]) if spec["cartpole"] else None

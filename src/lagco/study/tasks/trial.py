@@ -60,6 +60,7 @@ def do(context: Context) -> Outcome:
         chosen(data, spec["validation"]),
         episodes=spec["episodes"],
         problem=spec["problem"],
+        progress=False,
     )
     found = summary(evaluation)
     value = found["unseen"][spec["measure"]]["best"]

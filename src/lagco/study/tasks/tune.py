@@ -66,6 +66,10 @@ def do(context: Context) -> Outcome:
     agent = load(context.ledger.folder(trial), own)
     data = context.ledger.data(context.task)
     evaluation = evaluate(
-        agent, chosen(data, spec["test"]), episodes=spec["episodes"], problem=spec["problem"]
+        agent,
+        chosen(data, spec["test"]),
+        episodes=spec["episodes"],
+        problem=spec["problem"],
+        progress=False,
     )
     return {"trials": list(spec["trials"]), "best": {**best, "test": summary(evaluation)}}, {}

@@ -1,0 +1,34 @@
+"""The command `agents`."""
+
+from __future__ import annotations
+
+import typer
+
+from lagco.cli.output import AsJson, print_json, print_table
+
+
+def agents(as_json: AsJson = False) -> None:
+    """List the agents that come with lagco: what they were trained on, and how good they are."""
+    from lagco.agents.shipped import list_agents
+
+    found = list_agents()
+    if as_json:
+        print_json(found)
+        return
+    columns = ("problem", "trained on", "steps", "measure", "greedy", "agent")
+    rows = []
+    for entry in found:
+        low, high = entry["sizes"]
+        trained = f"{entry['instances']} instances, {low} to {high} {entry['unit']}"
+        figures = entry["figures"] or {}
+        values = [_pair(figures.get(name)) for name in ("greedy", "agent")]
+        rows.append(
+            (entry["problem"], trained, entry["steps"], figures.get("measure", "-"), *values)
+        )
+    print_table("agents that come with lagco (taught-projection)", columns, rows)
+    typer.echo("greedy, agent: first episode / best of 5, means over 20 fresh instances of")
+    typer.echo("the paper's sizes; gaps are to the solver. lagco.load('tsp') loads an agent.")
+
+
+def _pair(values: dict[str, float] | None) -> str:
+    return "-" if values is None else f"{values['first']:.2f} / {values['best']:.2f}"

@@ -1,0 +1,234 @@
+"""What a file or folder is, and whether it is whole: the command `info`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lagco.errors import InstanceError
+from lagco.instances import DataSet, Instance, read_instance
+from lagco.instances.dataset import MANIFEST, TIMES, TIMINGS
+from lagco.registration import ENTRIES
+from lagco.store import parse_json
+
+
+def info(path: str | Path) -> dict[str, Any]:
+    """Describe, and verify, any file or folder that lagco writes or reads.
+
+    That is an instance file in any format, the folder of a data set, an agent, an encoder, a latent
+    space, a training run or a study, or a record of a study. ``kind`` says which.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise InstanceError(f"{path}: no such file or folder")
+    if path.is_dir():
+        for sign, about in _FOLDERS.items():
+            if (path / sign).exists():
+                return about(path)
+        raise InstanceError(
+            f"{path}: holds nothing that lagco wrote; give the folder of a data set, an agent, an "
+            "encoder, a training run or a study, or an instance file"
+        )
+    written = _format_of(path)
+    return _FILES[written](path) if written in _FILES else _about_instance(read_instance(path))
+
+
+def _format_of(path: Path) -> str | None:
+    """What a JSON file says it is; None of any other file."""
+    try:
+        content = parse_json(path.read_bytes()) if path.suffix == ".json" else None
+    except Exception:  # the readers of instances say what is wrong with it
+        return None
+    return str(content.get("format")) if isinstance(content, dict) else None
+
+
+def _about_agent(folder: Path) -> dict[str, Any]:
+    from lagco.agents.bundle import load, read_description
+
+    description = read_description(folder)
+    if description["problem"] in ENTRIES:  # of another's problem, only the description is read
+        load(folder, decoder="nearest")  # a rule that it names is not imported
+    return {"kind": "agent", **description}
+
+
+def _about_run(folder: Path) -> dict[str, Any]:
+    """A training run that has not ended with an agent."""
+    from lagco.agents.training import CHECKPOINT, CURVE, RUN_KIND
+
+    config = RUN_KIND.read(folder).content["config"]
+    lines = (folder / CURVE).read_text().splitlines() if (folder / CURVE).exists() else []
+    done = int(float(lines[-1].split(",")[0])) if len(lines) > 1 else 0
+    return {
+        "kind": "unfinished training run",
+        "method": config.get("method"),
+        "strategy": config.get("strategy"),
+        "seed": config.get("seed"),
+        "steps done": done,
+        "checkpoint": (folder / CHECKPOINT).exists(),
+        "to go on": "the same lagco train command",
+    }
+
+
+def _about_encoder(folder: Path) -> dict[str, Any]:
+    from lagco.embedding.storage import ENCODER
+
+    file = ENCODER.read(folder)
+    views = {
+        name: f"{', '.join(view['config']['layers'])}, {view['config']['out_channels']} wide"
+        for name, view in file.content["views"].items()
+    }
+    last = {
+        f"{row['view']}/{row['head']}": row["loss"]
+        for row in file.content["curves"]
+        if row["split"] == "held-out"
+    }
+    return {
+        "kind": "encoder",
+        "views": views,
+        "training": file.content["training"],
+        "held-out loss": last,
+        "measured": file.measured,
+        "sha256": file.checksum,
+    }
+
+
+def _about_space(folder: Path) -> dict[str, Any]:
+    from lagco.latent.files import SPACE
+
+    file = SPACE.read(folder)
+    names = ("summary", "positions")
+    found = {name: file.content[name] for name in names}
+    return {"kind": "latent space", **found, "sha256": file.checksum}
+
+
+def _about_study(folder: Path) -> dict[str, Any]:
+    from lagco.study import Ledger
+
+    ledger = Ledger(folder)
+    records = ledger.records()
+    methods = (record.spec.get("config", {}).get("method") for record in records)
+    return {
+        "kind": "study",
+        "records": dict(Counter(record.kind for record in records)),
+        "problems": sorted({str(record.spec["problem"]) for record in records}),
+        "methods": sorted({str(method) for method in methods if method}),
+        "failures": len(ledger.failures()),
+        "studies started": sorted(ledger.settings()),
+        "seconds": round(sum(float(r.measured.get("seconds") or 0.0) for r in records), 1),
+    }
+
+
+def _about_record(path: Path) -> dict[str, Any]:
+    from lagco.study.ledger import RECORD
+
+    file = RECORD.read_file(path)
+    content, spec = file.content, file.content["spec"]
+    described = {
+        name: spec[name]
+        for name in ("problem", "policy", "strategy", "seed", "size")
+        if name in spec
+    }
+    return {
+        "kind": f"record of a study: {content['kind']}",
+        "name": content["name"],
+        **described,
+        "result": sorted(content["result"]),
+        "measured": file.measured,
+    }
+
+
+def _about_failure(path: Path) -> dict[str, Any]:
+    from lagco.study.ledger import FAILURE
+
+    content = FAILURE.read_file(path).content
+    names = ("name", "error", "attempts")
+    return {"kind": f"failure of a {content['kind']}", **{n: content[n] for n in names}}
+
+
+def _about_settings(path: Path) -> dict[str, Any]:
+    from lagco.study.ledger import NOTE
+
+    content = NOTE.read_file(path).content
+    return {"kind": f"settings of the study {content['study']}", **content["settings"]}
+
+
+def _about_data_folder(folder: Path) -> dict[str, Any]:
+    return _about_data(DataSet.load(folder))
+
+
+#: what a folder holds, by the file or folder that tells it
+_FOLDERS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "agent.json": _about_agent,
+    "run.json": _about_run,
+    "encoder.json": _about_encoder,
+    "latent.json": _about_space,
+    "records": _about_study,
+    "studies": _about_study,
+    MANIFEST: _about_data_folder,
+}
+#: files that are no instances, by what they say they are
+_FILES: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "lagco-record": _about_record,
+    "lagco-failure": _about_failure,
+    "lagco-study": _about_settings,
+    "lagco-agent": lambda path: _about_agent(path.parent),
+    "lagco-encoder": lambda path: _about_encoder(path.parent),
+    "lagco-run": lambda path: info(path.parent),
+    "lagco-dataset": lambda path: _about_data_folder(path.parent),
+}
+
+
+def _about_instance(instance: Instance) -> dict[str, Any]:
+    return {
+        "kind": "instance",
+        "problem": instance.problem,
+        "name": instance.name,
+        "size": instance.size,
+        "checksum": instance.checksum,
+        "params": dict(instance.params),
+        "arrays": {
+            name: f"{array.dtype} {list(array.shape)}" for name, array in instance.arrays.items()
+        },
+        "references": {
+            kind: {k: v for k, v in asdict(reference).items() if not isinstance(v, np.ndarray)}
+            for kind in ("sweeps", "solver")
+            if (reference := getattr(instance.references, kind)) is not None
+        },
+        "origin": dict(instance.origin),
+    }
+
+
+def _about_data(data: DataSet) -> dict[str, Any]:
+    sizes = [entry.size for entry in data.entries]
+    statuses: dict[str, int] = {}
+    for instance in data:  # reading verifies
+        solver = instance.references.solver
+        status = "none" if solver is None else f"{solver.solver} ({solver.status})"
+        statuses[status] = statuses.get(status, 0) + 1
+    described: dict[str, Any] = {
+        "kind": "data set",
+        "problem": data.problem,
+        "instances": len(data),
+        "sizes": [min(sizes), int(np.median(sizes)), max(sizes)] if sizes else [],
+        "extents": data.extents,
+        "solver": statuses,
+        "generation": dict(data.generation),
+        "checksum": data.checksum,
+    }
+    timings = data.folder / TIMINGS
+    if timings.exists():
+        try:
+            per_file = TIMES.read(data.folder).measured
+            totals: dict[str, float] = {}
+            for seconds in per_file.values():
+                for kind, value in seconds.items():
+                    totals[kind] = totals.get(kind, 0.0) + value
+            described["seconds"] = {kind: round(value, 3) for kind, value in totals.items()}
+        except (InstanceError, AttributeError, TypeError):
+            described["seconds"] = f"{TIMINGS} is damaged (it is not needed)"
+    return described

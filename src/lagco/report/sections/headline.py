@@ -1,0 +1,338 @@
+"""The headline: findings in words, one table of all problems and methods, and aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lagco.report.blocks import Block, Findings, Grid, Heading, Legend, Plot, Shown, Text, Together
+from lagco.report.palette import label_of, look_of, methods_in_order
+from lagco.report.plots import axis, dots, error_bars, figure, line, named_axis, numbers
+from lagco.report.reading import Study, listed
+from lagco.report.sections.common import (
+    MEASURE_NAMES,
+    NO_RUNS,
+    by_setting,
+    by_strategy,
+    digits_of,
+    episodes_of,
+    file_part,
+    measured_cell,
+    policies_said,
+    runs_in,
+)
+from lagco.report.tables import Cell, Column, Table, mark_best_down, table
+from lagco.results.measures import START_SCORE, maximised
+from lagco.study import Record, scaling
+from lagco.study.aggregates import (
+    Estimated,
+    aggregate,
+    better,
+    mean_ranks,
+    profile,
+    shared_problems,
+)
+from lagco.study.scores import values_of
+from lagco.study.settings import TIMED
+
+_LEVELS = np.linspace(0.0, 1.2, 61)
+#: measures beside the main one, and the problems whose main one hardly tells methods apart
+_BESIDE = {START_SCORE: ("ospf", "traffic"), "gap": ("max-cut",)}
+
+
+@dataclass(frozen=True)
+class _Results:
+    """Runs of one strategy and the policies, by method and problem.
+
+    Attributes:
+        records: by method, then problem.
+        trained: methods among them.
+        problems: on which every method was tested and has a score.
+        samples: scores of the best test episode on unseen instances, by method, then problem.
+    """
+
+    records: Mapping[str, Mapping[str, Sequence[Record]]]
+    trained: Sequence[str]
+    problems: Sequence[str]
+    samples: Mapping[str, Mapping[str, Sequence[float]]]
+
+    @classmethod
+    def of(cls, study: Study, setting: str, strategy: str) -> _Results:
+        records: dict[str, dict[str, Sequence[Record]]] = {}
+        for (problem, method, used), runs in study.runs(setting).items():
+            if used == strategy:
+                records.setdefault(method, {})[problem] = runs
+        trained = methods_in_order(records)
+        for problem in study.problems_of(setting):
+            for name, record in study.policies(setting, problem).items():
+                records.setdefault(name, {})[problem] = [record]
+        scored = [p for p in study.problems_of(setting) if study.measure_of(p) == "score"]
+        samples = {
+            method: {p: values_of(records[method].get(p, ()), "score") for p in scored}
+            for method in methods_in_order(records)
+        }
+        shared = shared_problems({method: samples[method] for method in trained})
+        return cls(records, trained, shared, samples)
+
+    @property
+    def comparable(self) -> list[str]:
+        """Methods and policies that were tested on all shared problems."""
+        return [m for m in self.samples if all(self.samples[m].get(p) for p in self.problems)]
+
+
+def blocks(study: Study) -> Sequence[Block] | str:
+    """Findings, the overview table, profiles, ranks, and who does better."""
+    if not study.settings:
+        return NO_RUNS
+    return by_setting(study, lambda setting: _of_setting(study, setting))
+
+
+def _of_setting(study: Study, setting: str) -> list[Block]:
+    return [by_strategy(study, setting, lambda s: Together(_of_strategy(study, setting, s)))]
+
+
+def _of_strategy(study: Study, setting: str, strategy: str) -> list[Block]:
+    results = _Results.of(study, setting, strategy)
+    aggregates = (
+        {m: aggregate(results.samples[m], results.problems) for m in results.comparable}
+        if results.problems
+        else {}
+    )
+    ranks = (
+        mean_ranks({m: results.samples[m] for m in aggregates}, results.problems)
+        if aggregates
+        else {}
+    )
+    shown = Shown(_overview(study, setting, strategy, results, aggregates, ranks))
+    if len(results.trained) < 2 or not aggregates:
+        return [shown]
+    leader = max(results.trained, key=lambda m: aggregates[m].value)
+    against = {
+        method: better(results.samples[leader], results.samples[method], results.problems)
+        for method in aggregates
+        if method != leader
+    }
+    found: list[Block] = [
+        Findings(_findings(study, setting, strategy, aggregates, leader, against, results)),
+        shown,
+        Heading("Over all problems"),
+        Legend(list(aggregates)),
+        Grid(
+            [
+                Plot("Aggregate score", _intervals(aggregates, "interquartile mean score")),
+                Plot("Performance profile", _profiles(results, list(aggregates))),
+                Plot("Mean rank", _ranks(ranks)),
+                Plot(
+                    f"{label_of(leader)} does better than …",
+                    _intervals(against, "probability of improvement", middle=0.5),
+                ),
+            ],
+            f"Over {listed(results.problems)}, agents trained on {strategy} instances, unseen "
+            "instances, best test episode. Aggregate score: interquartile mean of all scores "
+            "together. Profile: share of instances with at least a score, mean over problems. "
+            "Rank: by interquartile mean on each problem, 1 is best, mean over problems. "
+            "Probability of improvement: on an instance drawn at random, ties count half, mean "
+            "over problems. Bars: 95 % bootstrap intervals, instances drawn within problems.",
+        ),
+    ]
+    missing = [p for p in study.problems_of(setting) if p not in results.problems]
+    if missing:
+        found.append(
+            Text(
+                f"Not in the aggregates: {listed(missing)}, where a method has no run yet or there "
+                "is no score.",
+                "note",
+            )
+        )
+    return found
+
+
+# -- in words
+
+
+def _findings(
+    study: Study,
+    setting: str,
+    strategy: str,
+    aggregates: Mapping[str, Estimated],
+    leader: str,
+    against: Mapping[str, Estimated],
+    results: _Results,
+) -> list[str]:
+    trained = [m for m in results.trained if m != leader]
+    second = max(trained, key=lambda m: aggregates[m].value)
+    found = [
+        f"{label_of(leader)} has the largest aggregate score over "
+        f"{len(results.problems)} problems, {aggregates[leader]}, before {label_of(second)} with "
+        f"{aggregates[second]}. It {_verdict(against[second])} than {label_of(second)} on an "
+        f"unseen instance (probability {against[second]})."
+    ]
+    timed = [name for name in TIMED if name in aggregates]
+    if timed:
+        said = [
+            f"{name} scores {aggregates[name]} and {label_of(leader)} {_verdict(against[name])}"
+            f" ({against[name]})"
+            for name in timed
+        ]
+        found.append(f"In equal time, {'; '.join(said)}.")
+    found += _transfer(study, setting, results) + _growth(study)
+    return found
+
+
+def _verdict(probability: Estimated) -> str:
+    if probability.low > 0.5:
+        return "does better"
+    return "does worse" if probability.high < 0.5 else "does neither clearly better nor worse"
+
+
+def _transfer(study: Study, setting: str, results: _Results) -> list[str]:
+    """Strategies by the aggregate score of all methods together."""
+    found: dict[str, Estimated] = {}
+    for strategy in study.strategies_of(setting):
+        other = _Results.of(study, setting, strategy)
+        if set(other.trained) == set(results.trained) and set(results.problems) <= set(
+            other.problems
+        ):
+            pooled = {
+                p: [v for m in other.trained for v in other.samples[m][p]] for p in results.problems
+            }
+            found[strategy] = aggregate(pooled, results.problems)
+    if len(found) < 2:
+        return []
+    first, second = sorted(found, key=lambda s: -found[s].value)[:2]
+    overlap = found[first].low <= found[second].high
+    return [
+        f"Over all methods, training on {first} instances gives the largest aggregate score, "
+        f"{found[first]}; {second} instances give {found[second]}"
+        + (", an interval that overlaps." if overlap else ".")
+    ]
+
+
+def _growth(study: Study) -> list[str]:
+    """Exponents of whole decisions of the paper's two methods that select an action."""
+    fits = {
+        (fit["problem"], fit["method"]): fit["alpha"]
+        for fit in scaling(study.ledger)
+        if fit["part"] == "decision" and fit["features"] == "full"
+    }
+    both = [p for p, m in fits if m == "projection" and (p, "iterative") in fits]
+    if not both:
+        return []
+    slower = [p for p in both if fits[p, "projection"] < fits[p, "iterative"]]
+    medians = [float(np.median([fits[p, m] for p in both])) for m in ("projection", "iterative")]
+    return [
+        f"Whole decisions of projection grow more slowly with size than those of iterative on "
+        f"{len(slower)} of {len(both)} problems (median exponents {medians[0]:.2f} and "
+        f"{medians[1]:.2f})."
+    ]
+
+
+# -- the table
+
+
+def _overview(
+    study: Study,
+    setting: str,
+    strategy: str,
+    results: _Results,
+    aggregates: Mapping[str, Estimated],
+    ranks: Mapping[str, float],
+) -> Table:
+    problems = study.problems_of(setting)
+    places = [(problem, study.measure_of(problem)) for problem in problems]
+    places += [
+        (problem, measure)
+        for measure, listed_problems in _BESIDE.items()
+        for problem in listed_problems
+        if problem in problems and measure in study.measures_of(setting, problem)
+    ]
+    columns = [Column("method", "method")]
+    columns += [Column(p, p, MEASURE_NAMES[m], digits_of(m)) for p, m in places]
+    columns += [
+        Column("iqm", "IQM", "over all", digits=2, hint="interquartile mean over all problems"),
+        Column("rank", "rank", "over all", digits=1, hint="mean over problems, 1 is best"),
+    ]
+    rows: list[list[Cell]] = []
+    for method in methods_in_order(results.records):
+        cells = [Cell(method)]
+        for problem, measure in places:
+            row = study.rows[setting].get((problem, method, strategy))
+            paper = row["paper"]["iqm"] if row and row["paper"] and measure == "score" else None
+            records = results.records[method].get(problem, ())
+            found = measured_cell(records, measure, paper=paper)
+            cells.append(Cell(found.value, paper=found.paper, note=found.note))
+        over = aggregates.get(method)
+        cells.append(Cell(over.value if over else None))
+        cells.append(Cell(ranks.get(method)))
+        rows.append(cells)
+    trained = [row for row in rows if row[0].value in results.trained]
+    for place, (_, measure) in enumerate(places, start=1):
+        trained = mark_best_down(trained, columns, [place], smallest=not maximised(measure))
+    trained = mark_best_down(trained, columns, [len(columns) - 2])
+    trained = mark_best_down(trained, columns, [len(columns) - 1], smallest=True)
+    rest = [row for row in rows if row[0].value not in results.trained]
+    runs = [runs for place, runs in study.runs(setting).items() if place[2] == strategy]
+    caption = (
+        f"All problems and methods: interquartile means over unseen instances, best of "
+        f"{episodes_of(study, setting)} test episodes, agents trained on {strategy} instances, "
+        f"{runs_in(runs)} per entry. Scores are on the paper's scale; ospf and traffic also on "
+        "the solver's scale from the default start, max-cut also by its gap. Bold: the best of "
+        f"the methods. {policies_said(study, setting)}"
+    )
+    if any(cell.paper is not None for row in rows for cell in row):
+        caption += " Below ours the paper's figures."
+    name = f"overview-{strategy}{file_part(study, setting)}"
+    return table(name, caption, columns, [*trained, *rest])
+
+
+# -- figures
+
+
+def _intervals(
+    found: Mapping[str, Estimated], title: str, middle: float | None = None
+) -> dict[str, Any]:
+    names = list(found)[::-1]
+    traces = []
+    for place, name in enumerate(names):
+        one = found[name]
+        bars = error_bars([one.value], [one.low], [one.high]) | {"color": look_of(name).colour}
+        hover = f"%{{x:.3f}} [{one.low:.3f}, {one.high:.3f}]"
+        traces.append(dots(name, numbers([one.value]), [place], error_x=bars, hovertemplate=hover))
+    shapes = []
+    if middle is not None:
+        ends = {"x0": middle, "x1": middle, "y0": -0.5, "y1": len(names) - 0.5}
+        shapes = [{"type": "line", "line": {"width": 1, "dash": "dot", "color": "#888"}} | ends]
+    y_axis = named_axis([label_of(name) for name in names])
+    x_axis = axis(title, range=[0, 1]) if middle is not None else axis(title, rangemode="tozero")
+    return figure(traces, x_axis, y_axis, shapes=shapes)
+
+
+def _profiles(results: _Results, methods: Sequence[str]) -> dict[str, Any]:
+    levels = _LEVELS.tolist()
+    traces = [
+        line(
+            method,
+            levels,
+            profile(results.samples[method], results.problems, levels),
+            hovertemplate="score %{x:.2f}: %{y:.0%}",
+        )
+        for method in methods
+    ]
+    y_axis = axis("share of instances", range=[0, 1.02], tickformat=".0%")
+    return figure(traces, axis("score at least"), y_axis)
+
+
+def _ranks(ranks: Mapping[str, float]) -> dict[str, Any]:
+    names = list(ranks)[::-1]
+    traces = [
+        dots(name, numbers([ranks[name]]), [place], hovertemplate="%{x:.2f}")
+        for place, name in enumerate(names)
+    ]
+    return figure(
+        traces,
+        axis("mean rank, 1 is best", range=[0.5, len(names) + 0.5]),
+        named_axis([label_of(name) for name in names]),
+    )

@@ -1,0 +1,69 @@
+"""Small instances that come with lagco, made up for it and free to use as lagco itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from lagco.errors import UnknownName, UsageError, suggest
+from lagco.store import write_atomically
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An instance file of this package.
+
+    Attributes:
+        name: of the sample.
+        file: its name.
+        problem: that it is meant for.
+        summary: one sentence about it.
+        named: whether the problem has to be named, as the file serves others too.
+    """
+
+    name: str
+    file: str
+    problem: str
+    summary: str
+    named: bool = False
+
+
+SAMPLES = {
+    entry.name: entry
+    for entry in (
+        Sample("coast52", "coast52.tsp", "tsp", "52 made-up towns along a coast (TSPLIB)"),
+        Sample(
+            "quarters40", "quarters40.gr", "min-vertex", "graph of 40 crossings (PACE)", named=True
+        ),
+        Sample("lattice60", "lattice60.rud", "max-cut", "weighted graph of 60 nodes (rudy)"),
+        Sample("cluster24", "cluster24.json", "placement", "24 virtual machines on 8 hosts (JSON)"),
+        Sample(
+            "archipelago", "archipelago.txt", "ospf", "12 islands, 20 links, 40 demands (SNDlib)"
+        ),
+        Sample(
+            "valley", "valley.txt", "traffic", "10 towns, 16 links, 24 demands (SNDlib)", named=True
+        ),
+        Sample("office12", "office12.json", "cyber-path", "office network of 12 hosts (JSON)"),
+    )
+}
+
+
+def sample(name: str, out: str | Path | None = None) -> Path:
+    """Write a sample to a file, and return its path.
+
+    Args:
+        name: of the sample; ``lagco sample`` lists them.
+        out: file, or folder to put it into; the current folder without.
+    """
+    if name not in SAMPLES:
+        raise UnknownName(suggest("sample", name, SAMPLES))
+    entry = SAMPLES[name]
+    path = Path(entry.file if out is None else out)
+    if path.is_dir():
+        path = path / entry.file
+    content = (files("lagco.samples") / entry.file).read_bytes()
+    if path.exists() and path.read_bytes() != content:
+        raise UsageError(f"out={str(path)!r}: is there already and differs; name another file")
+    write_atomically(path, content)
+    return path

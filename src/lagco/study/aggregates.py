@@ -1,0 +1,89 @@
+"""Figures over several problems at once: aggregate scores, profiles, ranks, who does better.
+
+All of them are over samples by problem: the values of a method on the unseen instances of its
+runs, of which the bootstrap draws within each problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from lagco.results.statistics import (
+    interquartile_mean,
+    mean,
+    probability_of_improvement,
+    quantiles,
+    stratified_interval,
+)
+
+_RESAMPLES = 400
+#: values of a method by problem
+Sample: TypeAlias = Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """A figure and its 95 % bootstrap interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+def shared_problems(samples: Mapping[str, Sample]) -> list[str]:
+    """Problems on which every method was tested, in the order of the first one."""
+    first = next(iter(samples.values()), {})
+    return [p for p in first if all(len(sample.get(p, ())) for sample in samples.values())]
+
+
+def aggregate(sample: Sample, problems: Sequence[str]) -> Estimated:
+    """Interquartile mean over all problems together."""
+    groups = [sample[problem] for problem in problems]
+    low, high = stratified_interval(groups, resamples=_RESAMPLES)
+    return Estimated(interquartile_mean(np.concatenate(groups)), low, high)
+
+
+def profile(sample: Sample, problems: Sequence[str], levels: Sequence[float]) -> list[float]:
+    """Share of instances with a score of at least each level, mean over problems."""
+    shares = [
+        [float((np.asarray(sample[problem]) >= level).mean()) for level in levels]
+        for problem in problems
+    ]
+    return [float(share) for share in np.mean(shares, axis=0)]
+
+
+def mean_ranks(samples: Mapping[str, Sample], problems: Sequence[str]) -> dict[str, float]:
+    """Rank of every method by its interquartile mean, mean over problems; 1 is best, ties share."""
+    from scipy.stats import rankdata  # slow to import
+
+    ranks = [
+        rankdata([-interquartile_mean(sample[problem]) for sample in samples.values()])
+        for problem in problems
+    ]
+    return dict(zip(samples, np.mean(ranks, axis=0).tolist(), strict=True))
+
+
+def better(first: Sample, second: Sample, problems: Sequence[str], seed: int = 0) -> Estimated:
+    """How probably the first does better on an instance drawn at random, mean over problems."""
+    pairs = [(np.asarray(first[p]), np.asarray(second[p])) for p in problems]
+    rng = np.random.default_rng(seed)
+    drawn = [
+        mean(
+            [
+                probability_of_improvement(
+                    a[rng.integers(len(a), size=len(a))], b[rng.integers(len(b), size=len(b))]
+                )
+                for a, b in pairs
+            ]
+        )
+        for _ in range(_RESAMPLES)
+    ]
+    value = mean([probability_of_improvement(a, b) for a, b in pairs])
+    return Estimated(value, *quantiles(drawn, 0.025, 0.975))

@@ -1,0 +1,213 @@
+"""What a new user meets first: help, samples, agents, information, and words that are misspelt."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import lagco
+from lagco.agents.shipped import list_agents, shipped_problems
+from lagco.cli import COMMANDS, main
+from lagco.cli.study import STUDIES
+from lagco.instances.formats import read
+from lagco.samples import SAMPLES
+from lagco.study.settings import SETTINGS
+from tests.report.fabricated import Extent, write_ledger
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """A command in this process: exit code, output and errors."""
+
+    def command(*words):
+        monkeypatch.setattr(sys, "argv", ["lagco", *map(str, words)])
+        monkeypatch.setenv("COLUMNS", "80")
+        with pytest.raises(SystemExit) as ended:
+            main()
+        shown = capsys.readouterr()
+        return ended.value.code or 0, shown.out, shown.err
+
+    yield command
+    lagco.progress.silence(False)
+
+
+def test_help_names_every_command_and_imports_none():
+    script = (
+        "import sys; sys.argv = ['lagco', '-h']\n"
+        "from lagco.cli import main\n"
+        "try:\n    main()\nexcept SystemExit: pass\n"
+        "heavy = {'torch', 'numba', 'scipy', 'stable_baselines3', 'lagco.study', 'lagco.cli.study'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert all(name in done.stdout for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name, run):
+    code, shown, _ = run(name, "-h")
+    assert code == 0 and "Usage" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_version_and_completion(run):
+    assert run("--version") == (0, f"lagco {lagco.__version__}\n", "")
+    assert "--install-completion" in run("--help")[1]
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_options_of_a_study_are_its_settings(study, run):
+    from dataclasses import fields
+
+    code, shown, _ = run("study", study, "--help")
+    assert code == 0
+    for field in fields(SETTINGS[study]):
+        wanted = not str(field.type).startswith("Mapping")
+        assert (f"--{field.name.replace('_', '-')} " in shown) == wanted
+    assert list(STUDIES) == list(SETTINGS)
+    assert "default:" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["trian"], "unknown command 'trian': did you mean 'train'?"),
+        (["study", "tun", "--out", "x"], "unknown study 'tun': did you mean 'tune'?"),
+        (["sample", "cost52"], "unknown sample 'cost52': did you mean 'coast52'?"),
+        (["evaluate", "--policy", "grady", "--data", "x"], "did you mean 'greedy'?"),
+        (["evaluate", "--decoder", "nearest", "--data", "x"], "--decoder nearest: for agents"),
+        (["evaluate", "tps", "--data", "x"], "tps: no such folder, and unknown agent 'tps'"),
+        (["train", "tps", "--data", "x", "--out", "y"], "unknown problem 'tps': did you mean"),
+        (["check", "tps"], "unknown problem 'tps': did you mean"),
+        (["pretrain", "tps", "--data", "x", "--out", "y"], "unknown problem 'tps': did you mean"),
+        (["embed", "tps", "--data", "x"], "unknown problem 'tps': did you mean"),
+        (["bench", "encode", "--problem", "tps"], "unknown problem 'tps': did you mean"),
+        (["study", "tune", "--out", "x", "--problems", "tps"], "unknown problem 'tps'"),
+        (
+            ["train", "tsp", "--data", "x", "--out", "y", "--evaluate-every", "1e3"],
+            "--evaluate-every 1000: of --validation",
+        ),
+    ],
+)
+def test_words_that_are_misspelt_or_do_not_apply(words, message, run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, errors = run(*words)
+    assert code == 1
+    assert message in " ".join(errors.split())
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples_are_what_they_say(name, run, tmp_path):
+    entry = SAMPLES[name]
+    code, shown, _ = run("sample", name, "--out", tmp_path)
+    assert code == 0 and f"lagco solve {tmp_path / entry.file}"[:40] in shown.replace("\n", "")
+    instance = read(tmp_path / entry.file, entry.problem if entry.named else None)
+    assert instance.problem == entry.problem
+    env = lagco.problems.problem_class(entry.problem)(instance)
+    env.reset(seed=0)
+    assert env.has_valid_action()
+    (tmp_path / entry.file).write_text("another")
+    with pytest.raises(lagco.UsageError, match="is there already and differs"):
+        lagco.sample(name, tmp_path)
+
+
+def test_samples_are_listed(run):
+    assert all(name in run("sample")[1] for name in SAMPLES)
+
+
+def test_agents_are_listed_with_figures_of_these_very_weights(run, monkeypatch):
+    code, shown, _ = run("agents")
+    assert code == 0 and all(name in shown for name in shipped_problems())
+    assert max(map(len, shown.splitlines())) <= 80
+    listed = json.loads(run("agents", "--json")[1])
+    assert [entry["problem"] for entry in listed] == shipped_problems()
+    from lagco.agents import shipped
+
+    described = shipped.read_description
+
+    def other(folder):
+        return described(folder) | {"sha256": "0" * 64}
+
+    monkeypatch.setattr(shipped, "read_description", other)
+    assert all(entry["figures"] is None for entry in list_agents())
+
+
+def test_agents_are_loaded_by_the_name_of_their_problem():
+    agent = lagco.load("max-cut")
+    assert (agent.problem.name, agent.name) == ("max-cut", "taught-projection")
+    shown = repr(agent)
+    assert shown.startswith("<Agent: method taught-projection, problem max-cut, trained ")
+    assert "<td" in agent._repr_html_() and "\n" not in shown
+
+
+def test_data_and_answers_say_what_they_are(tmp_path):
+    data = lagco.generate(
+        "max-cut", 2, out=tmp_path / "data", sizes="6,8", sweeps=5, workers=1, progress=False
+    )
+    assert repr(data) == (
+        f"<DataSet: problem max-cut, instances 2, sizes 6 to 8, folder {tmp_path / 'data'}>"
+    )
+    assert str(tmp_path) in data._repr_html_()
+    answer = lagco.solve(data[0], by="solver", turns=2)
+    assert repr(answer).startswith(f"<Answer: problem max-cut, instance {data[0].name}, objective")
+    assert len(repr(answer)) < 200 and "objective" in answer._repr_html_()
+
+
+def test_information_on_studies_and_records(run, tmp_path):
+    brief = {"problems": ("tsp",), "methods": ("projection",), "strategies": ("varied",)}
+    folder = write_ledger(tmp_path / "study", Extent(**brief, missing=0))
+    about = lagco.info(folder)
+    assert about["kind"] == "study" and about["records"]["run"] == 2
+    code, shown, _ = run("info", folder)
+    assert code == 0 and "records, run" in shown and len(shown.splitlines()) < 25
+    assert max(map(len, shown.splitlines())) <= 80
+    record = next((folder / "records" / "policy").glob("*.json"))
+    assert lagco.info(record)["kind"] == "record of a study: policy"
+    failure = next((folder / "failures").rglob("*.json"))
+    assert lagco.info(failure)["error"].startswith("MemoryError")
+    assert lagco.info(folder / "studies" / "generalization.json")["steps"] == [2048]
+    code, _, errors = run("info", tmp_path)
+    assert code == 1 and "holds nothing that lagco wrote" in errors
+
+
+def test_information_on_an_unfinished_run(tmp_path):
+    from lagco.agents.training import RUN_KIND
+
+    config = {"method": "projection", "strategy": "varied", "seed": 3}
+    RUN_KIND.write(tmp_path, {"identity": "0" * 64, "config": config})
+    (tmp_path / "progress.csv").write_text("steps,score\n512,0.5\n")
+    about = lagco.info(tmp_path)
+    assert about["kind"] == "unfinished training run"
+    assert about["steps done"] == 512 and not about["checkpoint"]
+    assert "lagco train" in about["to go on"]
+
+
+def interrupted(*arguments, **options):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("words", "function", "message"),
+    [
+        (["generate", "tsp", "--out", "x"], "lagco.generate", "finished instances are kept in x"),
+        (["train", "tsp", "--data", "d", "--out", "x"], "lagco.train", "keeps the last checkpoint"),
+        (
+            ["study", "scalability", "--preset", "tiny", "--out", "x"],
+            "lagco.study.run_study",
+            "0 of 15 tasks are done and kept in x",
+        ),
+    ],
+)
+def test_an_interrupted_command_says_what_is_kept(
+    words, function, message, run, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(function, interrupted, raising=False)
+    code, _, errors = run(*words)
+    assert code == 130
+    assert message in " ".join(errors.split()) and "the same command goes on" in errors

@@ -1,0 +1,60 @@
+"""Progress: lines at a steady pace where there is no terminal, nothing where it is not wanted."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+
+import pytest
+
+import lagco
+from lagco.progress import Progress, silence
+
+
+class Lines:
+    """A log that says when a line came."""
+
+    def __init__(self):
+        self.lines, self.came = [], threading.Event()
+
+    def write(self, text):
+        self.lines.append(text)
+        self.came.set()
+
+    def flush(self):
+        pass
+
+    def isatty(self):
+        return False
+
+
+def test_lines_come_at_a_pace_without_a_terminal(monkeypatch):
+    log = Lines()
+    monkeypatch.setattr("sys.stderr", log)
+    with Progress("work", 10, pace=0.01) as shown:
+        shown.update(3, text="going well")
+        assert log.came.wait(60)
+    assert log.lines[0].startswith("work: 3 of 10, going well, after ")
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_nothing_is_shown_where_it_is_not_wanted(monkeypatch, silent):
+    log = Lines()
+    monkeypatch.setattr("sys.stderr", log)
+    silence(silent)
+    try:
+        before = threading.active_count()
+        with Progress("work", 10, show=silent, pace=0.001) as shown:
+            assert list(shown.over("abc")) == ["a", "b", "c"]
+            assert threading.active_count() == before
+    finally:
+        silence(False)
+    assert not log.lines
+
+
+@pytest.mark.parametrize("name", ["generate", "pretrain", "embed", "train", "evaluate"])
+def test_every_function_that_may_take_long_has_the_same_option(name):
+    parameter = inspect.signature(getattr(lagco, name)).parameters["progress"]
+    assert parameter.default is True
+    assert "run_study" in dir(lagco.study)
+    assert inspect.signature(lagco.study.run_study).parameters["progress"].default is True
