@@ -42,6 +42,7 @@ def test_blocks_of_a_page_could_run(page):
 def empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), str(ROOT), *sys.path])
+    monkeypatch.delitem(sys.modules, "decide", raising=False)  # another test's exported policy
     before = set(sys.modules)
     yield tmp_path
     for name in set(sys.modules) - before:

@@ -79,7 +79,7 @@ def test_a_package_goes_through_every_command(tmp_path):
 
 def test_lagcos_own_names_cannot_be_taken(monkeypatch):
     points = [EntryPoint("projection", "nowhere:x", "lagco.methods")]
-    monkeypatch.setattr("lagco.registry.entry_points", lambda group: points)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
     registry = Registry("method", "lagco.methods", {"projection": 1})
     with pytest.warns(UserWarning, match="'projection' of .* is ignored"):
         assert list(registry) == ["projection"]
@@ -88,7 +88,7 @@ def test_lagcos_own_names_cannot_be_taken(monkeypatch):
 
 def test_a_broken_entry_point_is_named_when_it_is_asked_for(monkeypatch):
     points = [EntryPoint("odd", "no_such_module_at_all:x", "lagco.methods")]
-    monkeypatch.setattr("lagco.registry.entry_points", lambda group: points)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
     registry = Registry("method", "lagco.methods", {})
     assert "odd" in registry
     with pytest.raises(LagcoError, match="'odd' = 'no_such_module_at_all:x'"):

@@ -13,6 +13,7 @@ import numpy as np
 from lagco.errors import InstanceError
 from lagco.instances import DataSet, Instance, read_instance
 from lagco.instances.dataset import MANIFEST, TIMES, TIMINGS
+from lagco.instances.native import SUFFIX
 from lagco.registration import ENTRIES
 from lagco.store import parse_json
 
@@ -30,6 +31,8 @@ def info(path: str | Path) -> dict[str, Any]:
         for sign, about in _FOLDERS.items():
             if (path / sign).exists():
                 return about(path)
+        if any(path.glob(f"[0-9]*{SUFFIX}")):  # of a data set: says what is missing
+            return _about_data_folder(path)
         raise InstanceError(
             f"{path}: holds nothing that lagco wrote; give the folder of a data set, an agent, an "
             "encoder, a training run or a study, or an instance file"

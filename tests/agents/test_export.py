@@ -151,6 +151,7 @@ def test_edges_and_choices_can_be_exported(tmp_path):
         from decide import Policy
     finally:
         sys.path.remove(str(tmp_path))
+        sys.modules.pop("decide", None)
     policy = Policy(tmp_path)
     for number, (state, (wanted, seen)) in enumerate(zip(about, expected, strict=True)):
         views = {}

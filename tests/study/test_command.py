@@ -119,7 +119,7 @@ def test_bad_settings(tmp_path, arguments, message):
 
 def test_errors_are_one_line(tmp_path):
     for arguments, message in (
-        (("generalization", "--out", tmp_path, "--seeds", "a,b"), "whole numbers with commas"),
+        (("generalization", "--out", tmp_path, "--seeds", "a,b"), "give whole numbers from 0"),
         (("tune", "--out", tmp_path, "--status"), "no tune study was started here"),
     ):
         result = command(*arguments)

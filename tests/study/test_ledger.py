@@ -106,8 +106,8 @@ def test_settings_are_noted(tmp_path):
     [
         (lambda text: text[: len(text) // 2], "not JSON"),
         (lambda text: text.replace("1.5", "1.75"), "does not match its checksum"),
-        (lambda text: text.replace('"version":2', '"version":3', 1), "record version 3 is not"),
-        (lambda text: text.replace('"version":2', '"version":1', 1), "version 1.*remove the file"),
+        (lambda text: text.replace('"version":3', '"version":4', 1), "record version 4 is not"),
+        (lambda text: text.replace('"version":3', '"version":1', 1), "version 1.*remove the file"),
         (lambda text: text.replace("lagco-record", "other"), "not a record"),
         (lambda text: text.replace('"revision":1', '"revision":7'), "does not match its checksum"),
         (lambda text: "[]", "not a record"),

@@ -33,9 +33,7 @@ from lagco.latent.scale import Moments
 from lagco.latent.shape import ActionShape
 from lagco.latent.validity import LateValidity, RowValidity
 from lagco.search import (
-    CODES,
     LISTED,
-    LISTED_PATHS,
     FlatSpace,
     Metric,
     Neighbours,
@@ -44,8 +42,9 @@ from lagco.search import (
     ProductSpace,
     plan_search,
 )
+from lagco.search.metrics import CODES
+from lagco.search.path_space import LISTED as LISTED_PATHS
 
-_METRICS = {"cosine": 0, "inner": 1, "l2": 2}
 #: times the actions asked about at first, before a search goes on in order
 _ASKED = (1, 8)
 
@@ -213,7 +212,7 @@ class ActionSet:
         if query.shape != layout.mean.shape or metric not in CODES:
             return None
         if k == 1 and self._single:
-            row, score = nearest_row(self._vectors[0], query, _METRICS[metric])
+            row, score = nearest_row(self._vectors[0], query, CODES[metric])
             found = Neighbours(np.array([[row]]), np.array([score]))
             values = shape.row_values[0][row : row + 1, None]
             self._found = found.indices, values

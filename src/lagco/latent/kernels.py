@@ -264,7 +264,7 @@ def nearest_paths(listed, demands, tables, columns, query, metric, values, order
 def nearest_row(table, query, metric):  # type: ignore[no-untyped-def]
     """Row of `table` (k, d) nearest to `query` (d,) and its score; the first one among equals.
 
-    metric: 0 cosine, 1 inner product, 2 squared distance.
+    metric: a code of :data:`lagco.search.metrics.CODES`.
     """
     count, width = table.shape
     best, best_cost, best_score = -1, np.inf, 0.0
@@ -280,12 +280,12 @@ def nearest_row(table, query, metric):  # type: ignore[no-untyped-def]
             norm += value * value
             distance += (value - asked) * (value - asked)
         if metric == 0:
-            score = dot / np.sqrt(square * norm) if square * norm > 0.0 else 0.0
-            cost = -score
+            score = cost = distance
         elif metric == 1:
             score, cost = dot, -dot
         else:
-            score = cost = distance
+            score = dot / np.sqrt(square * norm) if square * norm > 0.0 else 0.0
+            cost = -score
         if cost < best_cost:
             best, best_cost, best_score = i, cost, score
     return best, best_score

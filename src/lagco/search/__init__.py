@@ -7,8 +7,7 @@ Knows arrays, indices and predicates only. Describe the actions (`FlatSpace`, `P
 from lagco.search.axes import Dependence
 from lagco.search.errors import NoValidAction, TooManyActions
 from lagco.search.flat import FlatSpace
-from lagco.search.metrics import CODES, METRICS, Metric, Neighbours
-from lagco.search.path_space import LISTED as LISTED_PATHS
+from lagco.search.metrics import METRICS, Metric, Neighbours
 from lagco.search.path_space import PathSpace
 from lagco.search.paths import PathSet
 from lagco.search.planner import Plan, plan_search
@@ -17,9 +16,7 @@ from lagco.search.strategies import Ranked, Strategy, make_strategy
 from lagco.search.validity import RowPredicate, Validity
 
 __all__ = [
-    "CODES",
     "LISTED",
-    "LISTED_PATHS",
     "METRICS",
     "Dependence",
     "FlatSpace",
