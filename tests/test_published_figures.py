@@ -1,0 +1,41 @@
+"""Figures in the documents are those of the records that benchmarks wrote."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+RECORDS = json.loads((ROOT / "benchmarks" / "results" / "default_agents.json").read_text())
+#: rows of README's table of agents, and their records
+ROWS = {
+    "`tsp`, 100 cities": "tsp/100/20261/20",
+    "`tsp`, 1000 cities": "tsp/1000/20261/3",
+    "`min-vertex`": "min-vertex/paper/20261/20",
+    "`max-cut`": "max-cut/paper/20261/20",
+    "`ospf`": "ospf/paper/20261/20",
+    "`traffic`": "traffic/paper/20261/20",
+    "`placement`": "placement/paper/20261/20",
+    "`cyber-path`": "cyber-path/paper/20261/20",
+}
+
+
+def _cells(row):
+    table = (ROOT / "README.md").read_text().partition("| | greedy | agent |")[2]
+    (line,) = re.findall(
+        rf"^\| {re.escape(row)}(?: \(.*\))? \|(.*)\|$", table.split("\n\n")[0], re.M
+    )
+    return [[number.strip() for number in cell.split("/")] for cell in line.split("|")]
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_readme_shows_what_was_measured(row):
+    record = RECORDS[ROWS[row]]
+    for policy, shown in zip(("greedy", "agent"), _cells(row), strict=True):
+        measured = [record[policy]["first"], record[policy]["best"]][: len(shown)]
+        for text, value in zip(shown, measured, strict=True):
+            digits = len(text.partition(".")[2])
+            assert float(text) == pytest.approx(value, abs=0.5000001 * 10**-digits)
