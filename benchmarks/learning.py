@@ -161,11 +161,13 @@ def main() -> None:
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--features", default="full")
     parser.add_argument("--steps", type=int, default=STEPS)
+    parser.add_argument("--seeds", default=",".join(map(str, SEEDS)))
     parser.add_argument("--set", default="", metavar="NAME=VALUE,...", help="training settings")
     parser.add_argument("--table", action="store_true", help="only print the tables")
     parser.add_argument("--sizes", help="only test what was trained, on instances of these sizes")
     arguments = parser.parse_args()
     problems, methods = arguments.problems.split(","), arguments.methods.split(",")
+    seeds = [int(seed) for seed in arguments.seeds.split(",")]
     if arguments.sizes:
         for problem in problems:
             table_by_size(
@@ -173,7 +175,7 @@ def main() -> None:
             )
         return
     if not arguments.table:
-        for seed, problem, method in itertools.product(SEEDS, problems, methods):
+        for seed, problem, method in itertools.product(seeds, problems, methods):
             features, steps = arguments.features, arguments.steps
             run(problem, method, features, seed, steps, arguments.out, arguments.set)
     table(arguments.out, problems)

@@ -55,11 +55,7 @@ class TrainConfig:
     #: name of the method
     method: ClassVar[str]
     #: what the preset `paper` changes
-    paper: ClassVar[Mapping[str, Any]] = {
-        "envs": 8,
-        "scale_rewards": False,
-        "shaped_rewards": False,
-    }
+    paper: ClassVar[Mapping[str, Any]] = {"scale_rewards": False, "shaped_rewards": False}
 
     strategy: str = setting(
         "varied",
@@ -74,7 +70,7 @@ class TrainConfig:
         "paper: the paper's values, and instances in its order",
         choices=PRESETS,
     )
-    envs: int = setting(32, "environments stepped together", least=1)
+    envs: int = setting(8, "environments stepped together", least=1)
     rollout: int = setting(
         2048, "steps between two rows of the learning curve; of PPO, between two updates", least=1
     )

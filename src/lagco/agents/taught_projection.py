@@ -35,7 +35,6 @@ class TaughtProjectionConfig(SoftProjectionConfig):
     )
     steps: int = with_default(SoftProjectionConfig, "steps", 200_000)
     # a round begins new episodes: with few environments they come to their ends
-    envs: int = with_default(SoftProjectionConfig, "envs", 8)
     rollout: int = with_default(SoftProjectionConfig, "rollout", 8192)
     epochs: int = with_default(SoftProjectionConfig, "epochs", 2)
     decoder: str = with_default(SoftProjectionConfig, "decoder", "ranked")

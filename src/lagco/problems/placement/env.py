@@ -49,7 +49,7 @@ from lagco.problems.placement.lookahead import (
     survey_moves,
     write_prospects,
 )
-from lagco.problems.placement.plan import plan_allocation, write_planned
+from lagco.problems.placement.plan import PLANS, episode_plan, write_planned
 from lagco.problems.placement.state import SLACK, allocate, empty_state, terms_of
 from lagco.problems.placement.terms import TERMS, bounds_of, normalised_terms, worth_of_units
 from lagco.problems.placement.view_columns import LATENCY, TRAFFIC, on_edges, stacked
@@ -91,7 +91,7 @@ class Placement(Problem):
     0 in clouds of more than 65536 pairs of VM and PM or 1024 PMs); ``planned`` (n,), the PM of the
     best move that leads to the plan of the episode and the VMs that may go there now, while the
     plan is better than the best state so far (none in such clouds). The plan is what a short
-    annealing finds from the start.
+    annealing finds from the start, one of 16 by the seed.
     Objective: J, the mean of five terms, each between its bounds (of the sweeps' first pass; plain
     ones without references), 1 at the better end, 1 if it never varies: utilisation (mean over
     active PMs of the used fraction of the four resources, up), energy (over active PMs idle +
@@ -351,8 +351,13 @@ class Placement(Problem):
         if self._surveys:
             matrix = self._latencies.matrix
             assert matrix is not None
-            self._plan, self._promised = plan_allocation(
-                self._cloud, matrix, self._bounds, hosts, int(rng.integers(2**31))
+            self._plan, self._promised = episode_plan(
+                self.instance.checksum,
+                self._cloud,
+                matrix,
+                self._bounds,
+                hosts,
+                int(rng.integers(PLANS)),
             )
         self._survey()
         vms = self._cloud.num_vms

@@ -22,6 +22,23 @@ from lagco.problems.random_stream import random_stream
 PER_PAIR, LEAST, MOST = 100, 30_000, 1_000_000
 #: temperature at which it begins, in units of 1 / V
 _HOT = 1.5
+#: plans that a start has, of which every episode draws one: training comes back to the same starts
+PLANS = 16
+#: plans that a process remembers
+_MOST_KNOWN = 4096
+_known: dict[tuple[str, bytes, bytes, int], tuple[Array, float]] = {}
+
+
+def episode_plan(
+    checksum: str, cloud: Any, latencies: Array, bounds: Array, hosts: Array, number: int
+) -> tuple[Array, float]:
+    """Plan `number` of a start of the instance with that checksum, made once; and its J."""
+    key = (checksum, bounds.tobytes(), hosts.tobytes(), number)
+    if key not in _known:
+        if len(_known) >= _MOST_KNOWN:
+            del _known[next(iter(_known))]
+        _known[key] = plan_allocation(cloud, latencies, bounds, hosts, number)
+    return _known[key]
 
 
 def plan_allocation(
