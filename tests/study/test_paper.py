@@ -19,7 +19,9 @@ SOURCE = (
 
 @pytest.mark.skipif(not SOURCE.exists(), reason="the paper's source is not here")
 def test_tables_are_those_of_the_source():
-    assert json.loads(json.dumps(all_tables(SOURCE.read_text()))) == paper_tables()
+    found, known = json.loads(json.dumps(all_tables(SOURCE.read_text()))), paper_tables()
+    assert found == {name: known[name] for name in found}
+    assert known.keys() - found.keys() == {"environments"}  # words, put into ours by hand
 
 
 def test_every_cell_is_there():

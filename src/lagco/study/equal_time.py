@@ -20,7 +20,7 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.core.adapter import EnvProblem
 from lagco.core.problem import Problem
-from lagco.errors import LagcoError, require_extra
+from lagco.errors import LagcoError
 from lagco.evaluation import value_result
 from lagco.instances import Instance
 from lagco.one_thread import one_thread
@@ -118,9 +118,9 @@ class _State:
 
 
 def _annealer_class() -> type[Any]:
-    simanneal = require_extra("simanneal", "study", "the policy 'annealing'")
+    import simanneal
 
-    class ProblemAnnealer(simanneal.Annealer):  # type: ignore[misc, name-defined]
+    class ProblemAnnealer(simanneal.Annealer):  # type: ignore[misc]
         """Annealing over the solutions of one instance, until a time."""
 
         updates = 0  # nothing is printed
