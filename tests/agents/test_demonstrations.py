@@ -91,6 +91,15 @@ def test_what_does_not_belong_together_is_refused(kept, tmp_path):
         make_teacher(str(some), TSP)
 
 
+def test_an_action_that_is_not_valid_is_refused_before_it_is_learnt(kept, tmp_path):
+    found = KIND.read(kept)
+    tensors = {name: found.tensors[name].copy() for name in found.tensors}
+    tensors["actions"][:] = 99
+    KIND.write(tmp_path / "forged", found.content, tensors, {})
+    with pytest.raises(LagcoError, match=r"forged: holds the action 99 where it is not valid"):
+        taught(tmp_path / "agent", tmp_path / "forged", steps=256)
+
+
 def test_a_run_goes_on_with_its_own_demonstrations_alone(tmp_path):
     folder = tmp_path / "shown"
     lagco.demonstrate("tsp", instances(), folder, teacher="greedy")

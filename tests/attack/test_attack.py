@@ -17,7 +17,9 @@ from tests.attack.kinds import KINDS
 from tests.attack.variant import Variant
 
 #: mutants per kind in every run; loading an agent or a checkpoint takes longest
-SHORT = dict.fromkeys(KINDS, 150) | {"agent": 30, "checkpoint": 20, "encoder": 60, "space": 40}
+SHORT = dict.fromkeys(KINDS, 150) | {
+    "agent": 30, "checkpoint": 20, "encoder": 60, "space": 40, "demonstrations": 300,
+}  # fmt: skip
 LONG = 20_000
 
 

@@ -1,4 +1,4 @@
-"""Files of what is trained: agents, encoders, latent spaces, checkpoints, runs."""
+"""Files of training: agents, encoders, latent spaces, checkpoints, runs, demonstrations."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import functools
 
 import numpy as np
 
+from lagco.agents.action_tables import labelled_actions
 from lagco.agents.bundle import AGENT, load, save_bundle
 from lagco.agents.checkpoint import CHECKPOINT_KIND, restore_checkpoint, save_checkpoint
 from lagco.agents.config import train_config
+from lagco.agents.demonstrations import KIND as DEMONSTRATIONS
+from lagco.agents.demonstrations import RecordedTeacher, demonstrate
 from lagco.agents.registry import method_of
 from lagco.agents.shipped import FOLDER
 from lagco.agents.training import RUN_KIND
@@ -16,6 +19,7 @@ from lagco.core.declaration import read_declaration
 from lagco.embedding.encoder import Encoder
 from lagco.embedding.storage import ENCODER
 from lagco.generation import generate_instance
+from lagco.latent.decoder import plain_action
 from lagco.latent.files import SPACE, load_space, save_space
 from lagco.problems import problem_class
 from lagco.store import sha256
@@ -136,3 +140,40 @@ def run():
     yield Variant(
         files, RUN_KIND.read, lambda found: found.content, (Layer(RUN_KIND, RUN_KIND.description),)
     )
+
+
+def demonstrations():
+    layer = Layer(DEMONSTRATIONS, DEMONSTRATIONS.description)
+    for name in ("tsp", "placement", "traffic"):
+        cls = problem_class(name)
+        instance = generate_instance(name, size=8, index=8)
+        env = cls(instance)
+        env.reset(seed=0)
+        files = written(
+            lambda f, c=cls, i=instance: demonstrate(c, [i], f, teacher="greedy", episodes=2)
+        )
+        view = brief_space(name).view(env)
+        yield Variant(
+            files,
+            lambda f, c=cls: RecordedTeacher(f, c),
+            functools.partial(_followed, env, view),
+            (layer,),
+        )
+
+
+def _followed(env, view, teacher):
+    """Episodes as an agent that is taught sees them: right actions among the nearest ones."""
+    proto, found = np.zeros(view.space.scale.width, np.float32), []
+    for number in range(2):
+        seed = teacher.episode_seed(env, number)
+        env.reset(seed=seed)
+        teacher.begin(env, seed)
+        ended = False
+        while not ended and len(known := teacher.actions(env)):
+            view.refresh()
+            rows, _, right = labelled_actions(view, proto, 8, known)
+            first = view.raw(view.actions().rows(env.parts_from_actions(known[:1])))[0]
+            *_, terminated, truncated, _ = env.step(plain_action(first))
+            ended = terminated or truncated
+            found.append((seed, first.tolist(), sorted(rows[right].tolist())))
+    return found

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-#: one problem, a padded and a latent method, one training instance
+#: one problem, a padded and a latent method, one training instance: data, policy, encoder, two runs
 SMALLEST = {
     "problems": ("tsp",),
     "methods": ("p-discrete-m", "projection"),
@@ -22,8 +22,6 @@ SMALLEST = {
     "pretraining": {"states": 30, "max_steps": 5},
     "policies": ("random",),
 }
-#: data, policy, encoder and two runs
-TASKS = 5
 
 SCRIPT = """
 import json, sys, lagco.study

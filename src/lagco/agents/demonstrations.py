@@ -208,7 +208,16 @@ class RecordedTeacher(Teacher):
     def actions(self, env: Problem) -> Array:
         """What was right there, the action that was taken first."""
         rest = self._rest[id(env)]
-        return rest.pop() if rest else np.zeros(0, dtype=np.int64)
+        if not rest:
+            return np.zeros(0, dtype=np.int64)
+        right = rest.pop()
+        for action in right:
+            if not (env.action_space.contains(action) and env.is_valid_action(action)):
+                raise LagcoError(
+                    f"{self._folder}: holds the action {action.tolist()} where it is not valid, on "
+                    f"the instance {env.instance.name!r}; {KIND.remedy}"
+                )
+        return right
 
     def _of(self, env: Problem) -> list[Demonstration]:
         kept = self._known.get(env.instance.checksum)
