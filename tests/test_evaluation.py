@@ -13,6 +13,7 @@ from lagco.agents.agent import Agent
 from lagco.agents.shipped import default_agent
 from lagco.evaluation import episode_seeds, evaluate, solver_evaluation
 from lagco.generation import generate_instance
+from lagco.instances import References
 from lagco.problems import problem_class
 from lagco.results.statistics import bootstrap_interval, interquartile_mean
 
@@ -28,6 +29,16 @@ def instances():
 def test_the_papers_test_seeds():
     assert episode_seeds(6) == [42, 100, 123, 200, 400, 500]
     assert episode_seeds(2) == [42, 100]
+
+
+def test_unfinished_tours_are_not_completed_in_every_step(instances, monkeypatch):
+    cls, values = problem_class("tsp"), []
+    objective = cls.objective
+    monkeypatch.setattr(cls, "objective", lambda env: values.append(objective(env)) or values[-1])
+    plain = evaluate("greedy", [replace(instances[0], references=References())], episodes=1)
+    assert len(values) < 5
+    (episode,) = plain.results[0].episodes
+    assert episode.episode_return == pytest.approx((values[0] - values[-1]) / values[0])
 
 
 def test_scores_agree_with_the_references(instances):

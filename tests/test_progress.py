@@ -8,6 +8,7 @@ import threading
 import pytest
 
 import lagco
+from lagco.problems import problem_class
 from lagco.progress import Progress, silence
 
 
@@ -52,7 +53,16 @@ def test_nothing_is_shown_where_it_is_not_wanted(monkeypatch, silent):
     assert not log.lines
 
 
-@pytest.mark.parametrize("name", ["generate", "pretrain", "embed", "train", "evaluate"])
+def test_solving_tells_the_best_so_far(monkeypatch):
+    said = []
+    monkeypatch.setattr(Progress, "say", lambda self, text: said.append(text))
+    instance = problem_class("tsp").generate(8)
+    answer = lagco.solve(instance, by="solver", turns=2)
+    assert len(said) == len(answer.curve)
+    assert said[-1].startswith(f"best {answer.objective:.6g} by solver")
+
+
+@pytest.mark.parametrize("name", ["generate", "pretrain", "embed", "train", "evaluate", "solve"])
 def test_every_function_that_may_take_long_has_the_same_option(name):
     parameter = inspect.signature(getattr(lagco, name)).parameters["progress"]
     assert parameter.default is True

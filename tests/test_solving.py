@@ -16,6 +16,7 @@ from lagco.cli import app
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError, UnknownName, UsageError
 from lagco.generation import generate_instance
+from lagco.instances import Instance
 from lagco.instances.formats import read, read_solution
 from lagco.problems import problem_class
 from lagco.problems.placement.generator import draw_cloud
@@ -25,9 +26,11 @@ from lagco.registration import ENTRIES
 from lagco.results import measures
 from lagco.results.measures import improvement
 from lagco.rollout import SideBySide
+from lagco.solving import instance as instance_module
 from lagco.solving.folder import solve_folder
 from lagco.solving.players import _mixed_team
 from lagco.solving.portfolio import Limit
+from lagco.solving.portfolio import run as run_members
 from tests.shared_instances import shared_instance
 
 DATA = Path(__file__).parent / "data"
@@ -95,6 +98,51 @@ def test_one_solution_is_finished_however_short_the_time():
     answer = lagco.solve(instance, by="greedy", seconds=1e-6)
     assert answer.valid
     assert sorted(answer.solution.tolist()) == list(range(60))
+
+
+def test_an_agent_whose_time_is_over_lets_greedy_finish():
+    instance = problem_class("tsp").generate(60)
+    answer = lagco.solve(instance, by="agent", seconds=1e-6)
+    assert answer.by.endswith(", finished by greedy")
+    assert sorted(answer.solution.tolist()) == list(range(60))
+    counted = lagco.solve(instance, by="agent", turns=3)
+    assert "greedy" not in counted.by
+
+
+def test_nothing_is_begun_after_the_search(monkeypatch):
+    cls = problem_class("placement")
+    reset, over = Problem.reset, []
+
+    def counted(self, **options):
+        assert not over
+        return reset(self, **options)
+
+    monkeypatch.setattr(Problem, "reset", counted)
+    monkeypatch.setattr(
+        instance_module, "run", lambda *given: (run_members(*given), over.append(1))
+    )
+    answer = lagco.solve(generate_instance("placement", size=8), problem=cls, turns=2)
+    assert answer.score is not None
+
+
+def test_the_bound_on_covers_has_a_small_budget(monkeypatch):
+    cp_model = pytest.importorskip("ortools.sat.python.cp_model")
+    solve, work = cp_model.CpSolver.solve, []
+
+    def noted(self, model):
+        work.append(self.parameters.max_deterministic_time)
+        return solve(self, model)
+
+    monkeypatch.setattr(cp_model.CpSolver, "solve", noted)
+    cls = problem_class("min-vertex")
+    lagco.solve(cls.generate(20), turns=2, by="solver")
+    assert work == [1.0]
+    dense = np.array(np.triu_indices(260, 1), dtype=np.int32)
+    complete = Instance("min-vertex", "complete", 260, {"edges": dense})
+    assert cls.bound(complete, 1.5) == 130.0
+    assert len(work) == 1  # its model alone would take too long
+    assert cls.bound(complete, 2.0) >= 130.0
+    assert len(work) == 2
 
 
 def test_the_solver_answers_first_however_short_the_time():

@@ -148,7 +148,9 @@ def run_episode(
     start: str | None = None,
 ) -> EpisodeResult:
     """Result of one episode of `policy` on `instance`."""
-    episode = Episode(env, seed, instance=instance, start=start, explore=explore).run(policy)
+    episode = Episode(env, seed, instance=instance, start=start, explore=explore)
+    env.rewards = env.is_feasible()  # else it is built up: only complete states count
+    episode.run(policy)
     info, best = episode.info, env.best_objective
     solver_score, solver_score_best = env.scores("solver")
     return EpisodeResult(

@@ -66,9 +66,17 @@ class Progress:
         """Say how far it is: steps done, steps in all where that has changed, a few words."""
         self._done, self._text = done, text or self._text
         self._total = self._total if total is None else total
+        self._show_bar()
+
+    def say(self, text: str) -> None:
+        """Say a few words on how it goes."""
+        self._text = text
+        self._show_bar()
+
+    def _show_bar(self) -> None:
         if self._bar is not None:
             about = f"{self._name}: {self._text}" if self._text else self._name
-            self._bar.update(self._task, completed=done, total=self._total, description=about)
+            self._bar.update(self._task, completed=self._done, total=self._total, description=about)
 
     def over(self, items: Iterable[Item]) -> Iterator[Item]:
         """The same items, each of which is a step."""

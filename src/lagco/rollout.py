@@ -72,7 +72,6 @@ class Episode:
         ended: whether it is over.
         total_reward: sum of the rewards so far.
         best_length: number of actions that led to the best state so far.
-        total_reward: sum of the rewards so far.
     """
 
     def __init__(
@@ -100,7 +99,6 @@ class Episode:
         self.ended = False
         self.total_reward = 0.0
         self.best_length = 0
-        self.total_reward = 0.0
         self._best = getattr(env, "best_objective", None)
 
     def step(self, action: Any) -> None:
@@ -250,6 +248,10 @@ class SideBySide:
         ended = [member for member in members if self.running[member].ended]
         self._idle = sorted([*self._idle, *ended])
         return [self.running.pop(member) for member in ended]
+
+    def hand_over(self, team: Team) -> None:
+        """Let another team decide from now on."""
+        self._team = team
 
     def retire(self, member: int) -> None:
         """Give up a member's episode and let its environment take no more."""

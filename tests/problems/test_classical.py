@@ -122,10 +122,11 @@ def test_an_instance_without_references_has_no_score(name):
 @pytest.mark.parametrize("name", CLASSICAL)
 def test_without_rewards_the_end_is_the_same(name):
     with_rewards, without = make(name), make(name, rewards=False)
-    *_, (_, _, expected) = play(with_rewards, 3)
-    steps = list(play(without, 3))
-    assert all(reward == 0.0 for _, reward, _ in steps)
-    assert steps[-1][2]["score"] == pytest.approx(expected["score"])
+    expected, steps = list(play(with_rewards, 3)), list(play(without, 3))
+    assert all(reward == 0.0 for _, reward, _ in steps[1:-1])
+    assert steps[-1][2]["score"] == pytest.approx(expected[-1][2]["score"])
+    sums = [sum(reward for _, reward, _ in played) for played in (expected, steps)]
+    assert sums[1] == pytest.approx(sums[0])
 
 
 @pytest.mark.parametrize("name", CLASSICAL)

@@ -101,9 +101,7 @@ def solve(
         check_picture(plot, side, dpi)
     if out is not None and out.is_dir():
         raise UsageError(f"--out {out}: is a folder; name a file for the solution")
-    answer = lagco.solve(
-        file, **options, since=lagco.BEGAN, on_improvement=_progress(lagco.BEGAN, seconds)
-    )
+    answer = lagco.solve(file, **options, since=lagco.BEGAN)
     if out is not None:
         from lagco.instances.formats import write_solution
 
@@ -137,29 +135,7 @@ def _solve_folder(
     typer.echo(f"table written to {out}")
 
 
-def _progress(began: float, seconds: float) -> Any:
-    """Tells a terminal about every better solution; None where there is no terminal."""
-    import sys
-    import time
-
-    if not sys.stderr.isatty():
-        return None
-
-    def show(found: Any) -> None:
-        gap = "" if found.gap is None else f", gap {found.gap:.2f} %"
-        left = max(0.0, seconds - (time.perf_counter() - began))
-        line = f"best {found.objective:.6g} by {found.by}{gap}, {left:.1f} s left"
-        sys.stderr.write(f"\r\x1b[2K{line}")
-        sys.stderr.flush()
-
-    return show
-
-
 def _print(found: dict[str, Any], as_json: bool) -> None:
-    import sys
-
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[2K")
     if as_json:
         print_json(found)
         return

@@ -44,8 +44,8 @@ class Problem(Hooks):
         features: ``full`` or ``paper``.
         start: ``worst``, ``current``, ``default`` or a configuration of the problem's own.
         stop_at_best: end the episode at the sweeps' best value; for training only.
-        rewards: False skips the objective of unfinished states (rewards are 0): for deciding on
-            large instances.
+        rewards: False skips the objective of unfinished states, which takes long on large
+            instances: the last reward carries what all of them sum to.
         render_mode: ``rgb_array`` or None.
 
     An author of a problem writes the class attributes below, the five abstract methods, and
@@ -81,6 +81,7 @@ class Problem(Hooks):
     _value: float  # objective of the present state
     _scale: float  # reward per unit of the objective
     _pending: float  # score of the start, carried by the first reward
+    _builds: bool  # whether the start is no solution yet
     _zero: float | None  # objective that scores 0
 
     def __init__(
@@ -226,6 +227,7 @@ class Problem(Hooks):
         self._steps = 0
         self._ended = False
         self._set_scale()
+        self._builds = not self.is_feasible()
         self._best_objective: float | None = None
         self._best_solution: Array | None = None
         self._note_best()
@@ -260,6 +262,9 @@ class Problem(Hooks):
                 reward += change
                 shaped = self.shaped_reward(before, change)
                 self._note_best()
+            elif self._builds and self.is_feasible():
+                self._value = self._objective()
+                self._note_best()
         else:
             terms["invalid"] = -INVALID_COST / self.episode_length
         terminated, truncated, reason = self._end()
@@ -285,9 +290,11 @@ class Problem(Hooks):
     def _close(self, info: dict[str, Any], reason: str) -> float:
         """Write the end of the episode into `info`; return what the last reward still lacks."""
         self._ended = True
+        rest = 0.0
         if not self.rewards:
             self._value = self._objective()
             self._note_best()
+            rest = (self._value - self._start_objective) * self._scale
         value = self.score(self._value)
         feasible = self.is_feasible()
         info["objective"] = self._value
@@ -295,9 +302,10 @@ class Problem(Hooks):
         info["reason"] = reason
         info["feasible"] = feasible
         info["score"], info["score_best"] = self.scores()
-        if feasible or value is None or not (self.rewards and self.reward_is_score):
-            return 0.0
-        return -value  # rewards add up to the completed state's score; an unfinished one gets 0
+        if feasible or value is None or not self.reward_is_score:
+            return rest
+        # rewards add up to the completed state's score; an unfinished one gets 0
+        return rest - value
 
     def shaped_reward(self, before: float, change: float) -> float:
         """What an agent is to learn from the last step, instead of the `change` of the score.
@@ -381,8 +389,7 @@ class Problem(Hooks):
         flat = _same(best, self._zero)
         if not flat:
             self._scale = sign / abs(best - self._zero)
-        if self.rewards:
-            self._pending = (1.0 if flat else 0.0) + (self._value - self._zero) * self._scale
+        self._pending = (1.0 if flat else 0.0) + (self._value - self._zero) * self._scale
 
     def _use(self, instance: Instance | str | Path) -> None:
         where = ""

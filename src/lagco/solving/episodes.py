@@ -11,8 +11,9 @@ import numpy as np
 
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError, UsageError
+from lagco.policies import plain_policy
 from lagco.results.measures import improvement
-from lagco.rollout import Episode, Planned, SideBySide
+from lagco.rollout import Episode, Planned, PolicyTeam, SideBySide
 from lagco.solving.beam import Beam
 from lagco.solving.players import Player
 from lagco.solving.portfolio import FOLLOWING, Found, Task
@@ -32,6 +33,8 @@ _WAYS: dict[str, tuple[float, float] | None] = {
 _LEAST = 0.1
 #: solutions that are kept for others to go on from
 _KEPT = 8
+#: an episode that is not over when the time is goes on by previews, up to so many actions
+_PREVIEWED = 20_000
 #: steps after which it is known whether an episode fits into the time
 _TRIAL = 3
 
@@ -50,8 +53,8 @@ class Episodes:
         load: gives the player, when the first turn comes.
         start: of the episodes.
         search: ``sample``, ``beam``, ``reconstruct`` or ``auto``.
-        alone: whether nobody else looks for solutions: then the first one is finished however long
-            that takes.
+        alone: whether nobody else looks for solutions: then the first one is finished after the
+            time, by the policy `greedy` where that is quick.
         optional: whether others go on where the player cannot be loaded.
         name: of the member, until the player is loaded.
 
@@ -126,8 +129,12 @@ class Episodes:
         limit = self._task.limit
         began = limit.elapsed()
         mode = SideBySide(envs, team, [Planned(self._task.seed, starts[0], explore=False)])
-        steps = 0
+        steps, handed = 0, player.plain
         while mode.begin():
+            if limit.timed and limit.over() and not handed and self._short_cut(first):
+                handed = True
+                mode.hand_over(PolicyTeam(plain_policy("greedy"), envs))
+                self.name += ", finished by greedy"
             self._step(mode)
             steps += 1
             if steps == _TRIAL and not (improves or self._alone or self._fits(first, began)):
@@ -209,6 +216,10 @@ class Episodes:
         if better:
             self._best = found
             self._task.record.offer(found)
+
+    def _short_cut(self, env: Problem) -> bool:
+        """Whether previews of all actions are quick, so that they may end what took too long."""
+        return hasattr(env, "preview") and env.num_actions <= _PREVIEWED
 
     def _fits(self, env: Problem, began: float) -> bool:
         """Whether an episode can end within this member's part of the time."""

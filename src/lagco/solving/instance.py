@@ -16,6 +16,7 @@ from lagco.instances import Instance, SolverReference
 from lagco.instances.formats import read
 from lagco.one_thread import one_thread
 from lagco.problems import AnyProblem, problem_class, registered_class
+from lagco.progress import Progress
 from lagco.results.measures import gap as measured_gap
 from lagco.solving.answer import Answer
 from lagco.solving.episodes import Episodes
@@ -25,7 +26,7 @@ from lagco.solving.workers import crew
 
 GAPS = ("reference", "bound")
 #: the rest is for checking the answer
-_SEARCHING = 0.9
+_SEARCHING = 0.95
 
 
 @one_thread()
@@ -49,6 +50,7 @@ def solve(
     workers: int = 1,
     since: float | None = None,
     on_improvement: Callable[[Improvement], None] | None = None,
+    progress: bool = True,
 ) -> Answer:
     """Find a good solution of one instance within a time limit.
 
@@ -83,6 +85,7 @@ def solve(
         workers: processes that look for solutions, each with a seed of its own.
         since: value of ``time.perf_counter()`` from which the time counts; by default the call.
         on_improvement: is told about every better solution.
+        progress: whether to show how it goes.
     """
     _check_options(seconds, turns, gap_to, until, seed, workers)
     request = Request(by, agent, decoder, k, search, start, improve)
@@ -91,15 +94,22 @@ def solve(
     instance = _with_scale(cls, instance, seed, seconds)
     reference = instance.references.solver
     aim = None if reference is None or gap_to == "bound" else reference.value
-    record = Record(cls, limit, aim, until, on_improvement)
+    shown = Progress(f"{cls.name}, {'seconds' if turns is None else 'turns'}", show=progress)
+    record = Record(cls, limit, aim, until, partial(_tell, shown, on_improvement))
     if reference is not None and reference.status != "best-known":
         record.bound = reference.value
     task = Task(cls, instance, record, limit, seed)
+    scale = _scale(cls, instance, start, seed)
     members = request.members(task, workers=workers)
     interrupted = False
-    with crew(request, task, workers) as others:
+    with crew(request, task, workers) as others, shown:
+
+        def between() -> None:
+            others.listen()
+            shown.update(limit.elapsed() if turns is None else limit.taken, turns or seconds)
+
         try:
-            run(members, task, others.listen)
+            run(members, task, between)
             others.finish()
             if record.best is None and by == "portfolio" and not _episodes(members):
                 # the solver cannot do it, so the agent has to, however short the time
@@ -112,7 +122,7 @@ def solve(
             interrupted = True
     if record.best is None:
         raise record.failure or LagcoError(f"no solution of {instance.name!r} was found")
-    score = _score(cls, instance, start, seed, record.best.objective)
+    score = None if scale is None else scale.score(record.best.objective)
     answer = _answer(cls, instance, record, record.best, score, gap_to)
     return replace(
         answer,
@@ -121,6 +131,15 @@ def solve(
         shares=record.shares,
         interrupted=interrupted,
     )
+
+
+def _tell(
+    shown: Progress, on_improvement: Callable[[Improvement], None] | None, found: Improvement
+) -> None:
+    gap = "" if found.gap is None else f", gap {found.gap:.2f} %"
+    shown.say(f"best {found.objective:.6g} by {found.by}{gap}")
+    if on_improvement is not None:
+        on_improvement(found)
 
 
 def _episodes(members: Sequence[Member]) -> list[Episodes]:
@@ -213,15 +232,13 @@ def _instance_of(source: int | Options, problem: AnyProblem | None, agent: Any) 
     return instances_from(cls, data, seeds)[0]
 
 
-def _score(
-    cls: type[Problem], instance: Instance, start: Any, seed: int, objective: float
-) -> float | None:
-    """Score of an objective on the scale of the sweeps, where the instance brings them."""
+def _scale(cls: type[Problem], instance: Instance, start: Any, seed: int) -> Problem | None:
+    """What gives scores on the scale of the sweeps, where the instance brings them."""
     if instance.references.sweeps is None:
         return None
-    env = cls(instance, start=start)
+    env = cls(instance, start=start, features="paper")  # which cost less
     env.reset(seed=seed)  # some scores count from the start
-    return env.score(objective)
+    return env
 
 
 def _with_scale(cls: type[Problem], instance: Instance, seed: int, seconds: float) -> Instance:

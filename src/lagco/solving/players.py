@@ -19,11 +19,13 @@ class Player(NamedTuple):
         name: who that is.
         make_team: a team in so many environments.
         features: of the environments.
+        plain: whether it is a plain policy.
     """
 
     name: str
     make_team: Callable[[list[Problem]], Any]
     features: str = "full"
+    plain: bool = False
 
 
 def load_player(cls: type[Problem], by: str, agent: Any, decoder: str | None, k: int) -> Player:
@@ -33,7 +35,7 @@ def load_player(cls: type[Problem], by: str, agent: Any, decoder: str | None, k:
             raise UsageError(f"decoder={decoder!r}: the policy {by} does not decode points")
         if agent is not None:
             raise UsageError(f"give agent={agent!r} or by={by!r}, not both")
-        return Player(by, partial(PolicyTeam, plain_policy(by)))
+        return _plain_player(by)
     from lagco.agents.agent import Agent
     from lagco.agents.bundle import load
     from lagco.agents.shipped import default_agent
@@ -44,7 +46,7 @@ def load_player(cls: type[Problem], by: str, agent: Any, decoder: str | None, k:
         except UnknownName:
             if agent is not None or by == "agent":
                 raise
-            return Player("greedy", partial(PolicyTeam, plain_policy("greedy")))
+            return _plain_player("greedy")
         name = f"{loaded.name} (default agent)"
     else:
         loaded = agent if isinstance(agent, Agent) else load(agent, cls, decoder=decoder)
@@ -58,6 +60,11 @@ def load_player(cls: type[Problem], by: str, agent: Any, decoder: str | None, k:
         mixed = partial(_mixed_team, loaded, loaded.with_decoder("preview", k))
         return Player(name, mixed, loaded.features)
     return Player(name, loaded.team, loaded.features)
+
+
+def _plain_player(name: str) -> Player:
+    """A plain policy, which asks for no features: those that cost least are enough."""
+    return Player(name, partial(PolicyTeam, plain_policy(name)), "paper", True)
 
 
 def _mixed_team(agent: Any, previewing: Any, envs: Sequence[Problem]) -> Any:

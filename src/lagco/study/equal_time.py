@@ -86,7 +86,10 @@ def solver_value(cls: type[Problem], instance: Instance, seconds: float) -> floa
     """Best value of the problem's solver within some seconds; None if it found no solution."""
     unknown = replace(instance, references=replace(instance.references, solver=None))
     try:
-        return solve(unknown, problem=cls, by="solver", seconds=seconds, seed=_SEED).objective
+        found = solve(
+            unknown, problem=cls, by="solver", seconds=seconds, seed=_SEED, progress=False
+        )
+        return found.objective
     except LagcoError:
         return None
 

@@ -11,9 +11,10 @@ from lagco.instances import Instance
 from lagco.problems.adjacency import edges_of
 from lagco.problems.min_vertex.solver import cover_bound
 
-#: CP-SAT is asked only where it has at least so long, and on graphs up to this size
+#: CP-SAT is asked only where it has at least so long, and so many edges per second at most: its
+#: model takes time of its own
 _LEAST_SECONDS = 1.0
-_MOST_NODES = 5_000
+_EDGES_PER_SECOND = 20_000
 
 
 def size_bound(instance: Instance, seconds: float | None = None) -> float:
@@ -32,7 +33,8 @@ def size_bound(instance: Instance, seconds: float | None = None) -> float:
     graph = csr_array((np.ones(ends.shape[1], dtype=np.int8), (ends[0], ends[1])), shape=(n, n))
     matched = int((maximum_bipartite_matching(graph, perm_type="column") >= 0).sum())
     bound = float(math.ceil(matched / 2))
-    if n > _MOST_NODES or (seconds is not None and seconds < _LEAST_SECONDS):
+    time = _LEAST_SECONDS if seconds is None else seconds
+    if time < _LEAST_SECONDS or edges.shape[1] > _EDGES_PER_SECOND * time:
         return bound
     try:
         return max(bound, cover_bound(instance, seconds))

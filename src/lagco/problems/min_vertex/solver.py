@@ -15,12 +15,16 @@ from lagco.problems.min_vertex.sweeps import sweep_covers
 
 #: CP-SAT's own measure of work, the same on every machine; the paper's sizes need a thousandth
 DETERMINISTIC_LIMIT = 60.0
+#: the same for a bound alone: about a second
+_BOUND_LIMIT = 1.0
+#: part of the seconds of a bound that is for the search; the rest is for the model
+_SEARCHING = 0.8
 #: greedy covers, the smallest of which CP-SAT begins from
 _FIRST_COVERS = 20
 
 
 def cover_bound(instance: Instance, seconds: float | None = None) -> float:
-    """CP-SAT's bound on the size of a cover, in the usual amount of work or so many seconds."""
+    """CP-SAT's bound on the size of a cover, in so many seconds or a fixed amount of work."""
     cp_model = require_extra(
         "ortools.sat.python.cp_model", "solvers", "the bound of CP-SAT on 'min-vertex'"
     )
@@ -28,9 +32,9 @@ def cover_bound(instance: Instance, seconds: float | None = None) -> float:
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     if seconds is None:
-        solver.parameters.max_deterministic_time = DETERMINISTIC_LIMIT
+        solver.parameters.max_deterministic_time = _BOUND_LIMIT
     else:
-        solver.parameters.max_time_in_seconds = seconds
+        solver.parameters.max_time_in_seconds = _SEARCHING * seconds
     solver.solve(model)
     return float(math.ceil(solver.best_objective_bound - 1e-6))
 
