@@ -1,4 +1,7 @@
-"""Real instance files that may lie beside the repository; tests that need one skip without it."""
+"""Instance files that tests share: small ones of every problem, and real ones.
+
+The real ones may lie beside the repository; tests that need one skip without it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,17 @@ from pathlib import Path
 
 import pytest
 
+DATA = Path(__file__).parent / "data"
+#: a small file of every problem, in that folder
+FILES = {
+    "tsp": "towns.tsp",
+    "min-vertex": "kite.gr",
+    "max-cut": "ring.rud",
+    "ospf": "islands.txt",
+    "traffic": "islands.xml",
+    "placement": "cluster.json",
+    "cyber-path": "office.json",
+}
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "instances"
 
 

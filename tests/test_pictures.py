@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from matplotlib.text import Text
@@ -21,17 +19,7 @@ from lagco.policies import RandomPolicy
 from lagco.problems import problem_class
 from lagco.registration import ENTRIES
 from lagco.rollout import Episode
-
-DATA = Path(__file__).parent / "data"
-FILES = {
-    "tsp": "towns.tsp",
-    "min-vertex": "kite.gr",
-    "max-cut": "ring.rud",
-    "ospf": "islands.txt",
-    "traffic": "islands.xml",
-    "placement": "cluster.json",
-    "cyber-path": "office.json",
-}
+from tests.shared_instances import DATA, FILES
 
 
 def played(problem, instance=None, steps=4):

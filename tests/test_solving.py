@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,21 +29,13 @@ from lagco.results.measures import improvement
 from lagco.rollout import SideBySide
 from lagco.solving import instance as instance_module
 from lagco.solving.folder import solve_folder
+from lagco.solving.members import LocalSearch
 from lagco.solving.players import _mixed_team
-from lagco.solving.portfolio import Limit
+from lagco.solving.portfolio import Limit, Record, Task
 from lagco.solving.portfolio import run as run_members
-from tests.shared_instances import shared_instance
+from lagco.solving.request import Request
+from tests.shared_instances import DATA, FILES, shared_instance
 
-DATA = Path(__file__).parent / "data"
-FILES = {
-    "tsp": "towns.tsp",
-    "min-vertex": "kite.gr",
-    "max-cut": "ring.rud",
-    "ospf": "islands.txt",
-    "traffic": "islands.xml",
-    "placement": "cluster.json",
-    "cyber-path": "office.json",
-}
 NAMES = list(ENTRIES)
 
 
@@ -231,11 +224,80 @@ def test_a_portfolio_is_no_worse_than_its_members():
     instance = problem_class("tsp").generate(60)
     agent = default_agent("tsp")
     answer = lagco.solve(instance, agent=agent, turns=200)
-    assert {name.split()[0] for name in answer.shares} >= {"solver", "agent", agent.name}
+    assert {name.split()[0] for name in answer.shares} >= {"solver", agent.name}
     alone = lagco.solve(instance, by="agent", agent=agent, turns=60)
     first = problem_class("tsp").improve(instance, None, 43, 0.0)
     assert answer.objective <= alone.objective
     assert answer.objective <= problem_class("tsp").evaluate_solution(instance, first)
+
+
+def worked_on(instance, **limit):
+    cls = problem_class(instance.problem)
+    limit = Limit(**limit)
+    return Task(cls, instance, Record(cls, limit), limit, 0)
+
+
+def test_a_local_search_waits_for_solutions_to_begin_from_and_takes_no_time_meanwhile():
+    task = worked_on(problem_class("tsp").generate(10), turns=30)
+    source = Solutions()
+    waiting = LocalSearch(task, "after others", source)
+    run_members([LocalSearch(task), waiting], task)
+    assert waiting.used == 0.0
+    assert task.record.shares == {"solver": 30.0}
+    source.found.append(task.record.best)
+    assert waiting.ready()
+    assert waiting.turn()
+    assert waiting.ready()
+    assert not source.found
+
+
+class Solutions:
+    """Brings what it is given."""
+
+    def __init__(self):
+        self.found = []
+
+    def brings(self):
+        return bool(self.found)
+
+    def take(self):
+        return self.found.pop() if self.found else None
+
+
+def test_an_agent_that_nobody_asked_for_waits_until_the_solver_finds_nothing_better():
+    task = worked_on(problem_class("tsp").generate(10), seconds=1e9)
+    solver, episodes, improving, _bound = Request().members(task)
+    assert not episodes.ready()
+    assert not improving.ready()
+    assert not solver.stagnates()
+    for _ in range(200):
+        solver.turn()
+        if solver.stagnates():
+            break
+    assert episodes.ready()
+    asked = Request(agent="default").members(task)[1]
+    assert asked.ready()
+
+
+def test_efforts_are_powers_of_two_so_that_speed_hardly_changes_a_run(monkeypatch):
+    cls, efforts, now, slow = problem_class("tsp"), [], [0.0], [0.0]
+    improve = cls.improve.__func__
+
+    def timed(own, instance, solution, seed, effort):
+        efforts.append(effort)
+        now[0] += 1e-3 + slow[0] * effort
+        return improve(own, instance, solution, seed, min(effort, 1e-3))
+
+    monkeypatch.setattr(cls, "improve", classmethod(timed))
+    runs = []
+    for slow[0] in (10.0, 10.5):
+        efforts.clear()
+        now[0] = 0.0
+        task = worked_on(cls.generate(30), seconds=1.0, clock=lambda: now[0])
+        run_members([LocalSearch(task)], task)
+        runs.append(list(efforts))
+    assert all(math.log2(effort).is_integer() for effort in runs[0])
+    assert runs[0][:6] == runs[1][:6]
 
 
 def test_a_default_agent_that_cannot_be_loaded_is_noted_and_one_that_was_asked_for_is_not(

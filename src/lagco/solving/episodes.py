@@ -56,6 +56,7 @@ class Episodes:
         alone: whether nobody else looks for solutions: then the first one is finished after the
             time, by the policy `greedy` where that is quick.
         optional: whether others go on where the player cannot be loaded.
+        begins: whether it is time to begin; always without.
         name: of the member, until the player is loaded.
 
     Attributes:
@@ -71,6 +72,7 @@ class Episodes:
         search: str = "auto",
         alone: bool = False,
         optional: bool = False,
+        begins: Callable[[], bool] = lambda: True,
         name: str = "agent",
     ) -> None:
         self._task = task
@@ -79,6 +81,7 @@ class Episodes:
         self._search = search
         self._alone = alone
         self._optional = optional
+        self._begins = begins
         self._turns: Iterator[None] | None = None
         self._best: Found | None = None
         self._fresh: deque[Found] = deque(maxlen=_KEPT)
@@ -88,11 +91,19 @@ class Episodes:
         self.finished = 0
         self.used = 0.0
 
+    def ready(self) -> bool:
+        """Whether it has begun, or it is time to."""
+        return self._turns is not None or self._begins()
+
     def turn(self) -> bool:
         """One step of every episode under way; the first turn loads the player."""
         if self._turns is None:
             self._turns = self._steps()
         return next(self._turns, self) is not self
+
+    def brings(self) -> bool:
+        """Whether there are solutions that were not taken yet."""
+        return bool(self._fresh)
 
     def take(self) -> Found | None:
         """The best of the solutions that were not taken yet."""

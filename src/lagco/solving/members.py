@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from typing import Protocol
 
 from lagco.errors import InstanceError, MissingExtra, UsageError
 from lagco.solving.portfolio import FOLLOWING, LEADING, Found, Task
@@ -14,9 +15,24 @@ FRESH_EFFORT = 1 / 32
 #: seconds that a turn of local search may take in any case, and at most
 SHORTEST, LONGEST = 0.02, 2.0
 #: parts of the time that is left: what a turn takes, the most that it may, and one from afresh
-USUAL_PART, LARGEST_PART, FRESH_PART = 0.35, 0.8, 0.5
+USUAL_PART, LARGEST_PART, FRESH_PART = 0.5, 0.8, 0.5
+#: part of the time that is left which a turn must have taken for its speed to be believed, and how
+#: fast turns grow until then
+_TRIAL_PART, _GROWTH = 0.01, 4.0
 #: turns without progress after which a search that is not the best begins elsewhere
 _PATIENCE = 4
+
+
+class Source(Protocol):
+    """Brings solutions for others to go on from."""
+
+    def brings(self) -> bool:
+        """Whether there is one that was not taken yet."""
+        ...
+
+    def take(self) -> Found | None:
+        """One that was not taken yet; None where there is none."""
+        ...
 
 
 class LocalSearch:
@@ -25,33 +41,41 @@ class LocalSearch:
     Args:
         task: of a problem that defines ``improve``.
         name: of the member.
-        take: gives a solution to begin from, None while there is none; without it, the search makes
-            its own start.
+        source: brings solutions to begin from; without it, the search makes its own start.
     """
 
     def __init__(
         self,
         task: Task,
         name: str = "solver",
-        take: Callable[[], Found | None] | None = None,
+        source: Source | None = None,
     ) -> None:
         self._task = task
         self._seed = task.seed
-        self._take = take
+        self._source = source
         self._present: Found | None = None
         self._effort = FIRST_EFFORT
         self._fresh = 0
         self._rate: float | None = None  # seconds per effort
+        self._settled = not task.limit.timed  # whether the speed is known
         self._idle = 0
         self.name = name
         self.used = 0.0
 
+    def ready(self) -> bool:
+        """There is a solution to begin from, or none is needed."""
+        return self._source is None or self._present is not None or self._source.brings()
+
+    def stagnates(self) -> bool:
+        """Whether it gave up, or had to begin afresh because nothing better was found."""
+        return self._fresh > 1 or self._task.record.failure is not None
+
     def turn(self) -> bool:
         """A stretch of local search."""
         start = self._start()
-        if self._take is not None and start is None:
+        if self._source is not None and start is None:
             return True  # nothing to begin from yet
-        afresh = self._take is None and self._begins_afresh()
+        afresh = self._source is None and self._begins_afresh()
         effort = self._fitting(afresh)
         if afresh:
             start = None
@@ -77,36 +101,51 @@ class LocalSearch:
             self._idle += 1
         if start is not None:  # the first turn loads code, and starts cost time of their own
             self._rate = took / effort
-        if self._idle:
+            left = self._task.limit.left()
+            self._settled = self._settled or took > _TRIAL_PART * left or effort >= 1.0
+            if not self._settled:
+                self._effort = min(1.0, self._effort * _GROWTH)
+        if self._idle and self._settled:
             self._effort = min(1.0 if self._task.limit.timed else FRESH_EFFORT, self._effort * 2.0)
         return True
 
     def _start(self) -> Found | None:
         present, best = self._present, self._task.record.best
-        if self._take is not None:
+        if self._source is not None:
             beaten = present is not None and best is not None and best.by != self.name
             if present is None or (beaten and self._idle >= _PATIENCE):
-                taken = self._take()
+                taken = self._source.take()
                 if taken is not None:
                     self._present, self._idle, self._effort = taken, 0, FIRST_EFFORT
         return self._present
 
     def _begins_afresh(self) -> bool:
         """As soon as the speed is known, and whenever nothing better is found for a while."""
-        return self._rate is not None and (not self._fresh or self._idle >= _PATIENCE)
+        known = self._rate is not None and self._settled
+        return known and (not self._fresh or self._idle >= _PATIENCE)
 
     def _fitting(self, afresh: bool) -> float:
-        """Effort of the next turn: a part of the time that is left."""
+        """Effort of the next turn: a part of the time that is left.
+
+        It is a power of two, so that a little more or less speed leads to the same turns, and runs
+        of the same seed differ only in how far they get.
+        """
         if self._rate is None:
             return FIRST_EFFORT
         if not self._task.limit.timed:
             return FRESH_EFFORT if afresh else self._effort
+        if not self._settled:
+            return self._effort
         left, speed = self._task.limit.left(), 1.0 / max(self._rate, 1e-12)
         largest = FRESH_PART if afresh else LARGEST_PART
         longest = min(LONGEST, max(largest * left, SHORTEST)) * speed
-        if afresh:
-            return longest
-        return min(max(self._effort, USUAL_PART * left * speed), longest)
+        wanted = max(self._effort, USUAL_PART * left * speed)
+        return _power_of_two(longest if afresh else min(wanted, longest))
+
+
+def _power_of_two(value: float) -> float:
+    """The largest one that is not above a value."""
+    return 2.0 ** math.floor(math.log2(value))
 
 
 class GrowingSolver:
@@ -117,6 +156,10 @@ class GrowingSolver:
         self._effort = 1 / 4096
         self.name = "solver"
         self.used = 0.0
+
+    def ready(self) -> bool:
+        """Always."""
+        return True
 
     def turn(self) -> bool:
         """One call of the solver."""
@@ -155,6 +198,10 @@ class Bounding:
         self.used = 0.0
         if task.limit.timed:  # others come first
             self.used = self.AFTER * FOLLOWING / LEADING * task.limit.left()
+
+    def ready(self) -> bool:
+        """Always."""
+        return True
 
     def turn(self) -> bool:
         """Find the bound; there is no second turn."""

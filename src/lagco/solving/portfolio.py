@@ -214,6 +214,10 @@ class Member(Protocol):
     #: what its turns have cost so far
     used: float
 
+    def ready(self) -> bool:
+        """Whether there is something to do now."""
+        ...
+
     def turn(self) -> bool:
         """Go on for a short time; False if there is nothing more to do."""
         ...
@@ -222,8 +226,9 @@ class Member(Protocol):
 def run(members: Sequence[Member], task: Task, between: Callable[[], None] | None = None) -> None:
     """Let members take turns until the limit, or until nothing better can come.
 
-    The first turn goes to the first of them, and whoever is behind with its part of the time comes
-    next. Without a solution at the end of the time, the first one goes on until there is one.
+    The first turn goes to the first of them, and whoever is ready and behind with its part of the
+    time comes next. Without a solution at the end of the time, the first one goes on until there is
+    one.
 
     Args:
         members: who takes turns.
@@ -235,7 +240,8 @@ def run(members: Sequence[Member], task: Task, between: Callable[[], None] | Non
     while able and not record.done():
         if not limit.over():
             leader = record.best.by if record.best is not None else able[0].name
-            member = min(able, key=lambda m: m.used / (LEADING if m.name == leader else FOLLOWING))
+            ready = [member for member in able if member.ready()] or able
+            member = min(ready, key=lambda m: m.used / (LEADING if m.name == leader else FOLLOWING))
         elif record.best is None:
             member = able[0]
         else:

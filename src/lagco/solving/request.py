@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -48,18 +49,22 @@ class Request:
         task = task.seeded(_STRIDE * worker)
         members = self._solvers(task)
         if worker or workers == 1 or self.by != "portfolio" or not members:
-            members += self._players(task)
+            members += self._players(task, members)
         if worker == 0:
             members.append(Bounding(task))
         return members
 
-    def episodes(self, task: Task, *, alone: bool) -> Episodes:
+    def episodes(self, task: Task, *, alone: bool, after: Sequence[Member] = ()) -> Episodes:
         """The member that plays episodes.
 
         Args:
             task: what is solved.
             alone: whether nobody else looks for solutions.
+            after: an agent that nobody asked for leaves the time to these as long as they find
+                something better.
         """
+        searches = [member for member in after if isinstance(member, LocalSearch)]
+        waits = task.limit.timed and self.agent is None
         return Episodes(
             task,
             partial(self._load, task),
@@ -67,6 +72,7 @@ class Request:
             search=self.search,
             alone=alone,
             optional=not alone and self.agent is None,
+            begins=lambda: not waits or all(search.stagnates() for search in searches),
             name=self.by if self.by in POLICIES else "agent",
         )
 
@@ -87,7 +93,7 @@ class Request:
             )
         return []
 
-    def _players(self, task: Task) -> list[Member]:
+    def _players(self, task: Task, solvers: Sequence[Member]) -> list[Member]:
         """Episodes, and local search from them; none where there is not the time for it."""
         if self.by == "solver":
             return []
@@ -97,13 +103,13 @@ class Request:
         worth = _WORTH if "lagco.agents.agent" in sys.modules else _WORTH_LOADING
         if not alone and self.agent is None and task.limit.left() < worth:
             return []
-        episodes = self.episodes(task, alone=alone)
+        episodes = self.episodes(task, alone=alone, after=solvers)
         if self.improve and not improves:
             task.cls.improve(task.instance, None, task.seed)  # says that there is none
         if not improves or not (self.by == "portfolio" if self.improve is None else self.improve):
             return [episodes]
         name = f"{episodes.name} + local search"
-        return [episodes, LocalSearch(task.seeded(1), name, episodes.take)]
+        return [episodes, LocalSearch(task.seeded(1), name, episodes)]
 
 
 #: between the seeds of workers

@@ -57,15 +57,15 @@ def test_advice_is_a_valid_move_and_better_than_greedy(instance):
 def test_a_plan_is_followed_to_its_end(instance):
     env = begun(instance)
     nodes = env.get_graphs()["graph"].nodes
-    promised = env._promised
-    assert promised == pytest.approx(Placement.evaluate_solution(instance, env._plan))
+    promised = env._survey.promised
+    assert promised == pytest.approx(Placement.evaluate_solution(instance, env._survey.plan))
     assert promised > env.objective()
     while nodes["planned"].any():
         vms = np.flatnonzero(nodes["planned"][: instance.size])
         (pm,) = np.flatnonzero(nodes["planned"][instance.size :])
         pairs = np.stack([vms, np.full(len(vms), pm)], axis=1)
         assert env.are_valid_actions(pairs).all()
-        assert (env._plan[vms] == pm).all()
+        assert (env._survey.plan[vms] == pm).all()
         advice = {tuple(move) for move in env.advise()}
         assert {tuple(pair) for pair in pairs} <= advice
         each = env.candidate_features(np.array(sorted(advice))).each
@@ -80,11 +80,11 @@ def test_episodes_have_plans_of_their_own_which_their_seeds_repeat(instance):
     first, again, other = Placement(instance), Placement(instance), Placement(instance)
     for env, seed in ((first, 3), (again, 3), (other, 4)):
         env.reset(seed=seed)
-    np.testing.assert_array_equal(first._plan, again._plan)
-    assert (first._plan != other._plan).any()
+    np.testing.assert_array_equal(first._survey.plan, again._survey.plan)
+    assert (first._survey.plan != other._survey.plan).any()
     plain = Placement(instance, features="paper")
     plain.reset(seed=3)
-    assert (plain._plan == -1).all()
+    assert (plain._survey.plan == -1).all()
 
 
 def test_describing_and_advising_change_nothing_and_repeat(instance):

@@ -8,7 +8,7 @@ from lagco.problems.placement import plan as plans
 
 def _plan(env, seed):
     env.reset(seed=seed)
-    return env._plan.tobytes()
+    return env._survey.plan.tobytes()
 
 
 def test_a_start_has_so_many_plans_and_finds_them_again(monkeypatch):

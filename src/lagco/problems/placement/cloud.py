@@ -8,13 +8,35 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.errors import InstanceError, LagcoError, UsageError
-from lagco.instances import Instance
+from lagco.instances import ArrayForm, Instance, InstanceForm
 from lagco.problems.adjacency import adjacency
 
 RESOURCES = ("pe", "mips", "memory", "storage")
 PE, MEMORY = 0, 2
 #: ids of tenants are smaller, since tenants are counted by id
 MOST_TENANTS = 1 << 20
+
+#: what an instance holds
+FORM = InstanceForm(
+    arrays={
+        "vm_demands": ArrayForm("number", ("size", 4), low=0),
+        "pm_capacities": ArrayForm("number", ("pms", 4), low=0),
+        "tenants": ArrayForm("integer", ("size",), low=0, below=MOST_TENANTS),
+        "vm_vulnerability": ArrayForm("number", ("size",), low=0),
+        "pm_escape": ArrayForm("number", ("pms",), low=0),
+        "pm_idle": ArrayForm("number", ("pms",), low=0),
+        "pm_peak": ArrayForm("number", ("pms",), low=0),
+        "traffic_pairs": ArrayForm("integer", (2, "pairs"), low=0, below="size"),
+        "traffic": ArrayForm("number", ("pairs",), low=0),
+        "latency_links": ArrayForm("integer", (2, "links"), low=0, below="pms"),
+        "latencies": ArrayForm("number", ("links",), low=0),
+        "allocation": ArrayForm("integer", ("size",), low=0, below="pms", optional=True),
+        "vm_names": ArrayForm("text", ("size",), optional=True),
+        "pm_names": ArrayForm("text", ("pms",), optional=True),
+        "tenant_names": ArrayForm("text", (None,), optional=True),
+    },
+    solution=ArrayForm("integer", ("size",), low=0, below="pms"),
+)
 
 
 class Cloud(NamedTuple):

@@ -12,19 +12,18 @@ from lagco.core.candidates import CandidateFeatures
 from lagco.core.env import LISTING_CAP
 from lagco.core.graph import GraphView
 from lagco.core.memory import SearchMemory
-from lagco.core.pooling import Mean
 from lagco.core.problem import Problem
 from lagco.core.references import configured_start
-from lagco.core.spec import Attribute, Function, Graph, Node
+from lagco.core.spec import Attribute, Function
 from lagco.errors import InstanceError, UsageError
-from lagco.instances import ArrayForm, Instance, InstanceForm, References
+from lagco.instances import Instance, References
 from lagco.problems.features import graph_observation
-from lagco.problems.placement.cloud import (
-    MEMORY,
-    MOST_TENANTS,
-    checked_allocation,
-    cloud_of,
-    links_of,
+from lagco.problems.placement.cloud import FORM, MEMORY, checked_allocation, cloud_of, links_of
+from lagco.problems.placement.declarations import (
+    POOLINGS,
+    action_type,
+    edge_attributes,
+    node_attributes,
 )
 from lagco.problems.placement.first_fit import first_fit
 from lagco.problems.placement.generator import draw_cloud
@@ -39,20 +38,18 @@ from lagco.problems.placement.kernels import (
     valid_moves,
     write_all,
 )
-from lagco.problems.placement.latency import MATRIX_LIMIT, ROWS_KEPT, Latencies
+from lagco.problems.placement.latency import MATRIX_LIMIT, Latencies
 from lagco.problems.placement.lookahead import (
     EACH,
     SURVEYED,
     WAYS,
     describe_moves,
     follow_moves,
-    survey_moves,
-    write_prospects,
 )
-from lagco.problems.placement.plan import PLANS, episode_plan, write_planned
 from lagco.problems.placement.state import SLACK, allocate, empty_state, terms_of
+from lagco.problems.placement.survey import Survey
 from lagco.problems.placement.terms import TERMS, bounds_of, normalised_terms, worth_of_units
-from lagco.problems.placement.view_columns import LATENCY, TRAFFIC, on_edges, stacked
+from lagco.problems.placement.view_columns import edges_of_cloud, fixed_nodes
 
 MIGRATION_COST = 0.01
 _DRAWS = 32
@@ -110,26 +107,7 @@ class Placement(Problem):
     maximise = True
     score_from_start = True
     scaled_by_sweeps = True
-    form = InstanceForm(
-        arrays={
-            "vm_demands": ArrayForm("number", ("size", 4), low=0),
-            "pm_capacities": ArrayForm("number", ("pms", 4), low=0),
-            "tenants": ArrayForm("integer", ("size",), low=0, below=MOST_TENANTS),
-            "vm_vulnerability": ArrayForm("number", ("size",), low=0),
-            "pm_escape": ArrayForm("number", ("pms",), low=0),
-            "pm_idle": ArrayForm("number", ("pms",), low=0),
-            "pm_peak": ArrayForm("number", ("pms",), low=0),
-            "traffic_pairs": ArrayForm("integer", (2, "pairs"), low=0, below="size"),
-            "traffic": ArrayForm("number", ("pairs",), low=0),
-            "latency_links": ArrayForm("integer", (2, "links"), low=0, below="pms"),
-            "latencies": ArrayForm("number", ("links",), low=0),
-            "allocation": ArrayForm("integer", ("size",), low=0, below="pms", optional=True),
-            "vm_names": ArrayForm("text", ("size",), optional=True),
-            "pm_names": ArrayForm("text", ("pms",), optional=True),
-            "tenant_names": ArrayForm("text", (None,), optional=True),
-        },
-        solution=ArrayForm("integer", ("size",), low=0, below="pms"),
-    )
+    form = FORM
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
@@ -213,58 +191,32 @@ class Placement(Problem):
         self._least = cloud.demands.min(axis=0)
         self._moves = SearchMemory(n, round(_TENURE * vms))  # of VMs; PMs have none
         self._left = np.full(vms, -1, dtype=np.int64)  # PMs that the VMs left last
-        self._prospects = np.zeros(n, dtype=np.float32)
-        near = vms * pms <= SURVEYED and self._latencies.matrix is not None
-        self._surveys = near and self.features == "full"
-        self._values = np.zeros((vms, pms) if self._surveys else (0, 0))
-        self._plan = np.full(vms, -1, dtype=np.int64)
-        self._promised = -np.inf  # J of the plan
-        self._planned = np.zeros(n, dtype=np.int8)
+        self._survey = Survey(cloud, self._latencies, self._bounds, self.features == "full")
         self._declare()
         self.action_space = gym.spaces.MultiDiscrete([vms, pms])
 
     def _declare(self) -> None:
+        full = self.features == "full"
+        self._node_attributes = node_attributes(self.features)
+        self._edge_attributes = edge_attributes(self.features)
+        self._moving = [name for name, known in self._node_attributes.items() if not known.static]
+        self._view = self._make_view()
+        self._observation_type = graph_observation(self.features, "graph")
+        if full:
+            self._observation_type |= POOLINGS
+            self._observation_type["terms"] = Function(self._normalised_terms, size=len(TERMS))
+            self._observation_type["steps_left"] = Function(self.steps_left)
+        self._action_type = action_type(self.features)
+
+    def _make_view(self) -> GraphView:
         cloud, instance, full = self._cloud, self.instance, self.features == "full"
         vms, pms = cloud.num_vms, cloud.num_pms
-        pairs, links = instance.array("traffic_pairs"), instance.array("latency_links")
-        hosts = np.stack([np.arange(vms), np.full(vms, vms)])
-        ends = np.concatenate([hosts, pairs, links + vms], axis=1).astype(np.int64)
-        counts = vms, pairs.shape[1], links.shape[1]
-        unit = cloud.capacities.mean(axis=0) if full else np.ones(4)
         free, used, (empty, overloaded), (power, vm_count, strangers, network), stakes, _ = (
             self._columns_written
         )
-        nodes: dict[str, Any] = {
-            "is_pm": np.repeat(np.array([0, 1], dtype=np.int8), [vms, pms]),
-            "demand": stacked(cloud.demands / np.where(unit > 0, unit, 1.0), np.zeros((pms, 4))),
-            "power": power,
-        }
-        edges: dict[str, Any] = {
-            "kind": np.repeat(np.arange(3, dtype=np.int8), counts),
-            "traffic": on_edges(instance.array("traffic"), counts, TRAFFIC, full),
-            "latency": on_edges(instance.array("latencies"), counts, LATENCY, full),
-        }
-        binary = Attribute(type="binary")
-        amount = Attribute(low=0.0) if full else Attribute(norm="min_max", low=0.0)
-        fixed = Attribute(low=0.0, static=True, norm=None if full else "min_max")
-        node_attributes: dict[str, Attribute] = {
-            "is_pm": Attribute(type="binary", static=True),
-            "demand": Attribute(size=4, low=0.0, static=True, norm=None if full else "min_max"),
-            "power": amount,
-        }
-        self._edge_attributes = {
-            "kind": Attribute(type="categorical", categories=3, static=True),
-            "traffic": fixed,
-            "latency": fixed,
-        }
-        self._observation_type = graph_observation(self.features, "graph")
-        vm, pm = Node(spec={"is_pm": False}), Node(spec={"is_pm": True})
-        largest = cloud.capacities.max(axis=0) if full else np.ones(4)
-        capacity = cloud.capacities / np.where(largest > 0, largest, 1.0)
-        nodes["capacity"] = stacked(np.zeros((vms, 4)), capacity)
+        nodes: dict[str, Any] = fixed_nodes(cloud, full) | {"power": power}
         if full:
             nodes |= {
-                "risk": np.append(cloud.vulnerability, cloud.escape).astype(np.float32),
                 "free": free,
                 "empty": empty,
                 "overloaded": overloaded,
@@ -273,46 +225,14 @@ class Placement(Problem):
                 "network": network,
                 "stakes": stakes,
                 "recent": self._moves.recent,
-                "prospect": self._prospects,
-                "planned": self._planned,
+                "prospect": self._survey.prospects,
+                "planned": self._survey.planned,
             }
-            share = Attribute(size=4, low=0.0, high=1.0)
-            node_attributes |= {
-                "capacity": Attribute(size=4, low=0.0, high=1.0, static=True),
-                "risk": fixed,
-                "free": share,
-                "empty": binary,
-                "overloaded": binary,
-                "vms": amount,
-                "strangers": amount,
-                "network": amount,
-                "stakes": Attribute(size=len(TERMS), low=0.0),
-                "recent": binary,
-                "prospect": Attribute(),
-                "planned": binary,
-            }
-            self._observation_type |= {
-                "overloaded": Graph(poolings=[Mean], spec={"overloaded": True}),
-                "empty": Graph(poolings=[Mean], spec={"empty": True}),
-                "terms": Function(self._normalised_terms, size=len(TERMS)),
-                "steps_left": Function(self.steps_left),
-            }
-            vm_attributes = ["demand", "risk", "strangers", "network", "stakes"]
-            vm_attributes += ["recent", "prospect", "planned"]
-            pm_attributes = ["free", "capacity", "risk", "power", "empty", "stakes"]
-            pm_attributes += ["prospect", "planned"]
-            vm = Node(spec={"is_pm": False}, attributes=vm_attributes)
-            pm = Node(spec={"is_pm": True}, attributes=pm_attributes)
         else:
             nodes["utilisation"] = used
-            node_attributes |= {
-                "capacity": Attribute(size=4, low=0.0, norm="min_max", static=True),
-                "utilisation": Attribute(size=4, low=0.0, norm="min_max"),
-            }
-        self._node_attributes = node_attributes
-        self._moving = [name for name, known in node_attributes.items() if not known.static]
-        self._view = GraphView(vms + pms, ends, nodes=nodes, edge_attributes=edges)
-        self._action_type = {"vm": vm, "pm": pm}
+        ends, edges = edges_of_cloud(instance, full)
+        ordered = {name: nodes[name] for name in self._node_attributes}
+        return GraphView(vms + pms, ends, nodes=ordered, edge_attributes=edges)
 
     def _dynamic_columns(self) -> list[tuple[str, Attribute, Array]]:
         hosts = Attribute(low=0, high=self._cloud.num_pms - 1)
@@ -348,18 +268,8 @@ class Placement(Problem):
         self._moves.begin()
         self._left[:] = -1
         self._highest = self._mean
-        if self._surveys:
-            matrix = self._latencies.matrix
-            assert matrix is not None
-            self._plan, self._promised = episode_plan(
-                self.instance.checksum,
-                self._cloud,
-                matrix,
-                self._bounds,
-                hosts,
-                int(rng.integers(PLANS)),
-            )
-        self._survey()
+        self._survey.begin(self.instance.checksum, hosts, rng)
+        self._survey.look(self._state, self._mean, self._highest, self._moves.recent)
         vms = self._cloud.num_vms
         self._view.move_edges(slice(0, vms), hosts + vms)
 
@@ -384,25 +294,12 @@ class Placement(Problem):
         self._moves.change(vm)
         self._left[vm] = source
         self._highest = max(self._highest, self._mean)
-        self._survey()
+        self._survey.look(state, self._mean, self._highest, self._moves.recent)
         view = self._view
         view.move_edges(vm, vms + pm)
         for name in self._moving:
             view.touch_node(name)
         return {"migration": -MIGRATION_COST * self._memory.item(vm)}
-
-    def _survey(self) -> None:
-        """Look at all moves, unless they are too many."""
-        if self._surveys:
-            means = self._mean, self._highest
-            recent, latencies = self._moves.recent, self._latencies.matrix
-            cloud, state = self._cloud, self._state
-            survey_moves(cloud, state, latencies, self._bounds, *means, recent, self._values)
-            write_prospects(self._values, self._prospects)
-            if self._promised > self._highest + _ROUNDING:
-                write_planned(self._plan, cloud, state, latencies, self._bounds, self._planned)
-            else:
-                self._planned[:] = 0
 
     def objective(self) -> float:
         """J, the mean of the normalised terms."""
@@ -514,16 +411,16 @@ class Placement(Problem):
     def candidate_features(self, actions: Array) -> CandidateFeatures:
         """Gains by term, chains of moves, memory of the search, and both PMs of candidate moves."""
         rows = np.ascontiguousarray(actions, dtype=np.int64)
-        latencies, place = self._rows_around(rows)
+        latencies, place = self._latencies.around(rows, self._cloud, self._state.allocation)
         chains = self._follow(rows, latencies, place)
         each = np.empty((len(rows), EACH), dtype=np.float32)
         left = self.episode_length - self._steps
         describe_moves(
             rows, self._cloud, self._state, latencies, place, self._bounds,
             self._columns_written[-1], chains,
-            (self._mean, self._highest, max(self._promised, self._mean)),
+            (self._mean, self._highest, max(self._survey.promised, self._mean)),
             self._moves.ages(rows[:, 0]), (left, left / self.episode_length), self._left,
-            self._plan, each,
+            self._survey.plan, each,
         )  # fmt: skip
         return CandidateFeatures(each)
 
@@ -536,42 +433,27 @@ class Placement(Problem):
         follow_moves(moves, cloud, state, latencies, place, bounds, recent, left, chains)
         return chains
 
-    def _rows_around(self, moves: Array) -> tuple[Array, Array]:
-        """Latencies from the PMs around moves: rows (m, P), and the row of each PM or -1: (P,)."""
-        pms, hosts = self._cloud.num_pms, self._state.allocation
-        if self._latencies.matrix is not None:
-            return self._latencies.matrix, np.arange(pms)
-        cloud = self._cloud
-        peers = [cloud.peers[cloud.first[v] : cloud.first[v + 1]] for v in moves[:, 0].tolist()]
-        near = np.concatenate([moves[:, 1], hosts[moves[:, 0]], hosts[np.concatenate(peers)]])
-        found = list(dict.fromkeys(near.tolist()))[: max(ROWS_KEPT, 2 * len(moves))]
-        place = np.full(pms, -1)
-        place[found] = np.arange(len(found))
-        return np.stack([self._latencies.row(pm) for pm in found]), place
-
     def advise(self) -> Array:
         """Moves to the plan, (k, 2); without any the first of the best chain of moves, (1, 2).
 
         Chains begin with the moves that promise most in all or to a PM.
         """
-        if not self._surveys:
+        survey = self._survey
+        if not survey.looks:
             raise UsageError(
                 f"{self.instance.name!r}: the search of placement needs full features, at most "
                 f"{SURVEYED} pairs of VM and PM and {MATRIX_LIMIT} PMs; there are "
                 f"{self._cloud.num_vms} x {self._cloud.num_pms}; choose the teacher 'greedy'"
             )
-        if self._planned.any():
-            vms = np.flatnonzero(self._plan != self._state.allocation)
-            planned = np.stack([vms, self._plan[vms]], axis=1)
+        if survey.planned.any():
+            vms = np.flatnonzero(survey.plan != self._state.allocation)
+            planned = np.stack([vms, survey.plan[vms]], axis=1)
             return planned[self.are_valid_actions(planned)]
-        values = self._values.reshape(-1)
-        best = np.argsort(-values, kind="stable")[:_CLOSER]
-        hosts = np.argsort(-self._values.max(axis=0), kind="stable")[: 2 * _CLOSER]
-        visits = self._values[:, hosts].argmax(axis=0) * self._cloud.num_pms + hosts
-        best = np.unique(np.concatenate([best, visits]))
+        best = survey.promising(_CLOSER)
         best = best[self.action_mask()[best]]
         moves = np.stack(np.divmod(best, self._cloud.num_pms), axis=1)
-        chains = self._follow(moves, *self._rows_around(moves))
+        around = self._latencies.around(moves, self._cloud, self._state.allocation)
+        chains = self._follow(moves, *around)
         worth = chains[:, :, 0].max(axis=1) + 0.01 * (self.preview(moves) - self._mean)
         return moves[np.argmax(worth)][None]
 

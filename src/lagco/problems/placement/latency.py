@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from lagco.arrays import Array
-from lagco.problems.placement.cloud import Links
+from lagco.problems.placement.cloud import Cloud, Links
 
 #: PMs up to which all latencies are kept
 MATRIX_LIMIT = 1024
@@ -50,6 +50,23 @@ class Latencies:
         else:
             self._kept.move_to_end(pm)
         return row
+
+    def around(self, moves: Array, cloud: Cloud, hosts: Array) -> tuple[Array, Array]:
+        """Latencies from the PMs around moves: rows (m, P), and the row of each PM or -1: (P,).
+
+        Args:
+            moves: (k, 2) VMs and PMs.
+            cloud: with the traffic of the VMs.
+            hosts: (V,) PMs of all VMs.
+        """
+        if self.matrix is not None:
+            return self.matrix, np.arange(cloud.num_pms)
+        peers = [cloud.peers[cloud.first[v] : cloud.first[v + 1]] for v in moves[:, 0].tolist()]
+        near = np.concatenate([moves[:, 1], hosts[moves[:, 0]], hosts[np.concatenate(peers)]])
+        found = list(dict.fromkeys(near.tolist()))[: max(ROWS_KEPT, 2 * len(moves))]
+        place = np.full(cloud.num_pms, -1)
+        place[found] = np.arange(len(found))
+        return np.stack([self.row(pm) for pm in found]), place
 
 
 @njit(cache=True)
