@@ -14,7 +14,8 @@ from stable_baselines3 import PPO
 import lagco
 from examples.facility import Facility
 from lagco.agents.bench import bench_latency
-from lagco.core.adapter import EnvProblem, instances_from, kebab
+from lagco.core.adapter import EnvProblem, kebab
+from lagco.core.data import instances_from
 from lagco.errors import UsageError
 from lagco.problems import problem_class
 from tests.core.toy import IndependentSet

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lagco.core.adapter import Data, checked_instances, instances_from
+from lagco.core.data import Data, checked_instances, instances_from
 from lagco.core.problem import Problem
 from lagco.errors import TooLarge, UsageError
 from lagco.instances import DataSet, Instance

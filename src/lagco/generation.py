@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from lagco.core.adapter import EnvProblem, Options, instances_from
+from lagco.core.adapter import EnvProblem, Options
+from lagco.core.data import instances_from
 from lagco.core.problem import Problem
 from lagco.core.references import misplaced_reference
 from lagco.errors import InstanceError, SpecError, UsageError, suggest

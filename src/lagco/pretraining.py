@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lagco.core.adapter import Data, instances_from
+from lagco.core.data import Data, instances_from
 from lagco.core.drawing import draw_colour_bar
 from lagco.core.picture import DPI, SIDE, check_picture, save_picture
 from lagco.core.problem import Problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lagco.core.adapter import Data, instances_from
+from lagco.core.data import Data, instances_from
 from lagco.core.picture import (
     ANIMATED,
     DPI,

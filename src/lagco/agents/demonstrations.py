@@ -15,7 +15,7 @@ import numpy as np
 
 from lagco.agents.teachers import Teacher, make_teacher
 from lagco.arrays import Array
-from lagco.core.adapter import Data, instances_from
+from lagco.core.data import Data, instances_from
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError, UsageError
 from lagco.problems import AnyProblem, problem_class

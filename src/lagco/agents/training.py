@@ -34,7 +34,7 @@ from lagco.agents.scorer import Scorer
 from lagco.agents.validation import Validation
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
-from lagco.core.adapter import Data, instances_from
+from lagco.core.data import Data, instances_from
 from lagco.core.declaration import read_declaration
 from lagco.embedding.devices import torch_device
 from lagco.embedding.encoder import Encoder, NetworkClass

@@ -5,17 +5,16 @@ Each finding says which declaration is wrong, which value was seen, at which ste
 
 from __future__ import annotations
 
-import contextlib
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 
+from lagco.core.check_actions import check_action, check_dead_end, check_validity
 from lagco.core.check_episode import (
     TOLERANCE,
     check_reward_sum,
@@ -33,19 +32,15 @@ from lagco.core.check_hooks import (
 from lagco.core.check_state import (
     check_attributes,
     check_functions,
-    check_possible,
     check_tracking,
 )
 from lagco.core.declaration import read_declaration
 from lagco.core.env import ContinuousEnv, draw_valid_action
-from lagco.core.finding import Finding, shown
+from lagco.core.finding import Finding, Stop, crash, reporting, shown
 from lagco.core.graph import GraphView
 from lagco.core.problem import Problem
-from lagco.core.spec import Edge, Node, Path
 from lagco.errors import LagcoError, UsageError
 
-_ALL_ACTIONS = 300
-_SOME_ACTIONS = 60
 _PREVIEWED = 6
 
 
@@ -105,7 +100,7 @@ class _Check:
             yield Finding("declaration", str(error), "", "", step=0)
             return
         except Exception as error:
-            yield _crash("reset(), get_graphs()", error, 0)
+            yield crash("reset(), get_graphs()", error, 0)
             return
         yield from check_poolings(self.declared)
         yield from check_action_range(self.env, self.declared, views)
@@ -118,7 +113,7 @@ class _Check:
                 yield from self._rewards(self.seed + number, episode)
                 yield from self._invalid(self.seed + number)
                 yield from self._preview(self.seed + number, episode)
-            except _Stop:
+            except Stop:
                 return
         if not decided:
             yield Finding(
@@ -151,7 +146,7 @@ class _Check:
         """Play an episode, looking at every state; return what happened."""
         env, episode = self.env, _Episode()
         rng = np.random.default_rng(seed)
-        with self._reporting("reset()", 0) as crashed:
+        with reporting("reset()", 0) as crashed:
             observation, info = env.reset(seed=seed)
         yield from crashed
         episode.observations.append(copied(observation))
@@ -159,21 +154,21 @@ class _Check:
         yield from self._state(observation, first, 0, rng)
         for step in range(1, self.max_steps + 1):
             before = {name: (v, v.copy(), v.clock) for name, v in env.graph_views().items()}
-            with self._reporting("sample_valid_action()", step) as crashed:
+            with reporting("sample_valid_action()", step) as crashed:
                 action = draw_valid_action(env, rng)
             yield from crashed
             if action is None:
-                yield from self._dead_end(step)
+                yield from check_dead_end(env, step)
                 break
-            yield from self._action(action, step)
-            with self._reporting("step()", step) as crashed:
+            yield from check_action(env, self.declared, action, step)
+            with reporting("step()", step) as crashed:
                 observation, reward, terminated, truncated, info = env.step(action)
             yield from crashed
             episode.actions.append(action)
             episode.observations.append(copied(observation))
             episode.rewards.append(float(reward))
             episode.infos.append(copied(info))
-            with self._reporting("get_graphs()", step) as crashed:
+            with reporting("get_graphs()", step) as crashed:
                 views = env.graph_views()
             yield from crashed
             yield from check_tracking(before, views, step)
@@ -184,32 +179,6 @@ class _Check:
                     yield from check_solution(env, step)
                 break
         return episode
-
-    def _dead_end(self, step: int) -> Iterator[Finding]:
-        """Where nothing is sampled nothing is valid, and a problem ends its episode."""
-        env = self.env
-        space = env.action_space
-        listed = isinstance(space, gym.spaces.Discrete | gym.spaces.MultiDiscrete)
-        if listed and env.num_actions <= _ALL_ACTIONS:
-            with self._reporting("valid_actions()", step) as crashed:
-                valid = env.valid_actions()
-            yield from crashed
-            if len(valid):
-                yield Finding(
-                    "action",
-                    "sample_valid_action()",
-                    f"returned None, but action {shown(valid[0])} is valid",
-                    "return None only where nothing is valid",
-                    step,
-                )
-                return
-        if isinstance(env, Problem):
-            with self._reporting("step(None) where nothing is valid", step) as crashed:
-                _, _, terminated, truncated, _ = env.step(None)
-            yield from crashed
-            if not (terminated or truncated):
-                remedy = "end the episode, or let has_valid_action() say that something is valid"
-                yield Finding("action", "step()", "goes on where nothing is valid", remedy, step)
 
     def _state(
         self,
@@ -229,121 +198,7 @@ class _Check:
         views = self.env.graph_views()
         yield from check_attributes(self.declared, views, first, step)
         yield from check_functions(self.declared, views, step)
-        yield from self._validity(step, rng)
-
-    def _action(self, action: Any, step: int) -> Iterator[Finding]:
-        """A sampled action lies in the space, is valid, and is one that is declared."""
-        env = self.env
-        if not env.action_space.contains(action):
-            yield Finding(
-                "action",
-                "sample_valid_action()",
-                f"returned {shown(action)}, which is not in {env.action_space}",
-                "return an action of the action space",
-                step,
-            )
-        with self._reporting("is_valid_action()", step) as crashed:
-            valid = env.is_valid_action(action)
-        yield from crashed
-        if not valid:
-            yield Finding(
-                "action",
-                "sample_valid_action()",
-                f"returned {shown(action)}, but is_valid_action({shown(action)}) is False",
-                "sample among the valid actions only",
-                step,
-            )
-            return
-        with self._reporting("parts_from_actions()", step) as crashed:
-            parts = env.parts_from_actions(np.asarray([action]))
-            back = env.actions_from_parts(parts)
-        yield from crashed
-        if not np.array_equal(np.asarray(back)[0], np.asarray(action)):
-            yield Finding(
-                "action",
-                "actions_from_parts()",
-                f"gives {shown(back[0])} for the parts {shown(parts[0])} of {shown(action)}",
-                "make it the inverse of parts_from_actions()",
-                step,
-            )
-        yield from self._declared_parts(parts[0], action, step)
-
-    def _declared_parts(self, parts: Any, action: Any, step: int) -> Iterator[Finding]:
-        for column, (name, component) in enumerate(self.declared.action.items()):
-            if not isinstance(component, Node | Edge):
-                return  # the columns of what follows depend on the state
-            view = self.env.graph_views()[component.graph or ""]
-            chosen = int(parts[column])
-            node = isinstance(component, Node)
-            count, what = (view.num_nodes, "nodes") if node else (view.num_edges, "edges")
-            if not 0 <= chosen < count:
-                yield Finding(
-                    "action",
-                    f"_action_type[{name!r}]",
-                    f"the valid action {shown(action)} chooses {chosen}, but the view "
-                    f"{component.graph!r} has {count} {what}",
-                    f"choose among 0 to {count - 1}; let action_space and is_valid_action() follow "
-                    f"the {what} of the present state",
-                    step,
-                )
-                continue
-            select = view.select_nodes if isinstance(component, Node) else view.select_edges
-            if chosen not in select(component.spec):
-                yield Finding(
-                    "action",
-                    f"_action_type[{name!r}]",
-                    f"the valid action {shown(action)} chooses {chosen}, which does not meet the "
-                    f"spec {dict(component.spec)}",
-                    "loosen the spec or let is_valid_action() refuse it",
-                    step,
-                )
-
-    def _validity(self, step: int, rng: np.random.Generator) -> Iterator[Finding]:
-        """`is_valid_action`, `are_valid_actions` and `action_mask` say the same."""
-        env = self.env
-        if not isinstance(env.action_space, gym.spaces.Discrete | gym.spaces.MultiDiscrete):
-            return
-        if env.num_actions <= _ALL_ACTIONS:
-            actions = env.all_actions()
-            hooks: dict[str, Callable[[], Any]] = {
-                "are_valid_actions()": lambda: env.are_valid_actions(actions),
-                "action_mask()": env.action_mask,
-            }
-        else:
-            env.action_space.seed(int(rng.integers(2**31)))
-            actions = np.array([env.action_space.sample() for _ in range(_SOME_ACTIONS)])
-            hooks = {"are_valid_actions()": lambda: env.are_valid_actions(actions)}
-        with self._reporting("is_valid_action()", step) as crashed:
-            one_by_one = np.array([bool(env.is_valid_action(action)) for action in actions])
-        yield from crashed
-        kinds = self.declared.action.items()
-        names = [name for name, _ in takewhile(lambda kind: not isinstance(kind[1], Path), kinds)]
-        with self._reporting("possible_parts()", step) as crashed:
-            wrong = list(check_possible(env, names, actions[one_by_one], step))
-        yield from crashed
-        yield from wrong
-        for hook, ask in hooks.items():
-            with self._reporting(hook, step) as crashed:
-                answers = np.asarray(ask())
-            yield from crashed
-            if answers.shape != one_by_one.shape:
-                yield Finding(
-                    "validity",
-                    hook,
-                    f"has shape {answers.shape} for {len(actions)} actions",
-                    f"return a bool array of shape {one_by_one.shape}",
-                    step,
-                )
-            elif (answers != one_by_one).any():
-                where = int(np.flatnonzero(answers != one_by_one)[0])
-                yield Finding(
-                    "validity",
-                    hook,
-                    f"says {bool(answers[where])} of action {shown(actions[where])}, "
-                    f"is_valid_action() says {bool(one_by_one[where])}",
-                    "make both follow the same rule",
-                    step,
-                )
+        yield from check_validity(self.env, self.declared, step, rng)
 
     def _repeat(self, seed: int, episode: _Episode) -> Iterator[Finding]:
         """The same seed and actions give the same episode."""
@@ -387,7 +242,7 @@ class _Check:
             if action is None:
                 return
             before = {name: view.copy() for name, view in env.graph_views().items()}
-            with self._reporting("step() with an invalid action", step) as crashed:
+            with reporting("step() with an invalid action", step) as crashed:
                 _, reward, terminated, truncated, info = env.step(action)
             yield from crashed
             rewards.append(float(reward))
@@ -410,7 +265,7 @@ class _Check:
             if not len(actions):
                 continue
             before = {name: view.copy() for name, view in self.env.graph_views().items()}
-            with self._reporting("preview()", step) as crashed:
+            with reporting("preview()", step) as crashed:
                 values = np.asarray(preview(actions))
             yield from crashed
             if values.shape != (len(actions),):
@@ -464,28 +319,3 @@ class _Check:
         rng = np.random.default_rng(seed)
         drawn = [draw_valid_action(self.env, rng) for _ in range(_PREVIEWED)]
         return np.array([action for action in drawn if action is not None])
-
-    @contextlib.contextmanager
-    def _reporting(self, what: str, step: int) -> Iterator[Iterator[Finding]]:
-        """Turn an exception into a finding that the caller yields; the check ends there."""
-        caught: list[Exception] = []
-
-        def report() -> Iterator[Finding]:
-            for error in caught:
-                yield _crash(what, error, step)
-                raise _Stop
-
-        try:
-            yield report()
-        except _Stop:
-            raise
-        except Exception as error:
-            caught.append(error)
-
-
-class _Stop(Exception):
-    """Nothing more can be checked."""
-
-
-def _crash(what: str, error: Exception, step: int) -> Finding:
-    return Finding("exception", what, f"raised {type(error).__name__}: {error}", "fix it", step)

@@ -1,7 +1,9 @@
-"""What a check found."""
+"""What a check found, and exceptions as findings."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,3 +38,30 @@ class Finding:
 def shown(value: Any) -> str:
     """A value as people write it: 2, not np.int64(2)."""
     return repr(value.tolist() if isinstance(value, np.generic | np.ndarray) else value)
+
+
+class Stop(Exception):
+    """Nothing more can be checked."""
+
+
+def crash(what: str, error: Exception, step: int) -> Finding:
+    """An exception as a finding."""
+    return Finding("exception", what, f"raised {type(error).__name__}: {error}", "fix it", step)
+
+
+@contextlib.contextmanager
+def reporting(what: str, step: int) -> Iterator[Iterator[Finding]]:
+    """Turn an exception into a finding that the caller yields; the check ends there."""
+    caught: list[Exception] = []
+
+    def report() -> Iterator[Finding]:
+        for error in caught:
+            yield crash(what, error, step)
+            raise Stop
+
+    try:
+        yield report()
+    except Stop:
+        raise
+    except Exception as error:
+        caught.append(error)

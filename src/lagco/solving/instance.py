@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lagco.core.adapter import Options, instances_from
+from lagco.core.adapter import Options
+from lagco.core.data import instances_from
 from lagco.core.problem import Problem
 from lagco.errors import InstanceError, LagcoError, UsageError, suggest
 from lagco.instances import Instance, SolverReference

@@ -9,6 +9,8 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.problems.cyber_path.knowledge import Knowledge
+from lagco.problems.cyber_path.network import GROUPS
+from lagco.problems.cyber_path.outcomes import ADMIN, ALL_OUTCOMES, ESCALATION, OWNING, USER
 
 
 class AttackGraph:
@@ -64,6 +66,32 @@ class AttackGraph:
             text = self._text[edge]
             text += (vector - text) / len(used)
             self.view.touch_edge("vulnerability", edge)
+
+    def show(self, steps: list[list[int]]) -> None:
+        """What these attacks (source host, target host, vulnerability) lead to if all succeed.
+
+        Nothing else is known then.
+        """
+        known = self._knowledge
+        network = known.network
+        known.forget()
+        self.clear()
+        hosts = list(dict.fromkeys(host for step in steps for host in step[:2]))
+        known.add(np.array(hosts), np.ones((len(hosts), len(GROUPS)), dtype=bool))
+        row_of = {host: row for row, host in enumerate(hosts)}
+        known.take(0, OWNING)
+        known.raise_privilege(0, USER)
+        for source, target, vulnerability in steps:
+            row = row_of[target]
+            position = int((network.vulns[target] == vulnerability).nonzero()[0][0])
+            outcomes = int(network.codes[target, position]) & ALL_OUTCOMES
+            if outcomes & OWNING:
+                outcomes |= OWNING
+                known.raise_privilege(row, USER)
+            if outcomes & ESCALATION:
+                known.raise_privilege(row, ADMIN)
+            known.take(row, outcomes)
+            self.record(row_of[source], row, vulnerability)
 
     def publish(self) -> None:
         """Bring the view up to date with what was touched."""

@@ -15,7 +15,7 @@ from lagco.core.problem import Problem
 from lagco.core.references import named_start, reference_value
 from lagco.core.spec import Attribute, Function
 from lagco.errors import UsageError
-from lagco.instances import ArrayForm, Instance, InstanceForm, References
+from lagco.instances import Instance, References
 from lagco.problems.cyber_path.attack_graph import AttackGraph
 from lagco.problems.cyber_path.declarations import (
     VIEW,
@@ -26,24 +26,21 @@ from lagco.problems.cyber_path.declarations import (
     observed_attributes,
 )
 from lagco.problems.cyber_path.generator import draw_network
-from lagco.problems.cyber_path.kernels import are_valid, list_valid, promises, survey, valid_mask
+from lagco.problems.cyber_path.kernels import promises, survey
 from lagco.problems.cyber_path.knowledge import SURVEYED, Knowledge
-from lagco.problems.cyber_path.network import DATA, FLAGS, GROUPS, read_network
+from lagco.problems.cyber_path.network import DATA, FLAGS, FORM, GROUPS, read_network
 from lagco.problems.cyber_path.outcomes import (
     ADMIN,
     ALL_OUTCOMES,
-    DENIAL,
     DETECTED_POINTS,
     DISCOVERY,
     ESCALATION,
     EVASION,
     EXFILTRATION,
-    LOCAL_BIT,
     MOST_RISK,
     ONCE,
     OWNED_POINTS,
     OWNING,
-    PRIVILEGE_BIT,
     RECON,
     RECON_POINTS,
     USER,
@@ -118,16 +115,7 @@ class CyberPath(Problem):
     """
 
     name = "cyber-path"
-    form = InstanceForm(
-        arrays={
-            "vulns": ArrayForm("text", ("size", None)),
-            "services": ArrayForm("text", ("size", None)),
-            "data": ArrayForm("integer", ("size",), low=0, below=2),
-            "names": ArrayForm("text", ("size",), optional=True),
-        },
-        params={"properties": {"start": {"type": ["integer", "null"], "minimum": 0}}},
-        solution=ArrayForm("integer", (None, 3), low=0),
-    )
+    form = FORM
     maximise = True
     episode_coefficient = 3
     reward_is_score = False
@@ -407,53 +395,27 @@ class CyberPath(Problem):
 
     def is_valid_action(self, action: Any) -> bool:
         """The attack is known and can be tried."""
-        source, target, position = _parts(action)
-        known = self._knowledge
-        if not (0 <= source < known.size and 0 <= target < known.size):
-            return False
-        held = int(known.taken[source])
-        if not held & OWNING or (held | int(known.taken[target])) & DENIAL:
-            return False
-        if not 0 <= position < known.counts[target]:
-            return False
-        code = int(known.codes[target, position])
-        if code >> LOCAL_BIT & 1 and source != target:
-            return False
-        return bool(known.privilege[source] >= code >> PRIVILEGE_BIT)
+        return self._knowledge.may_try(*_parts(action))
 
     def are_valid_actions(self, actions: Array) -> Array:
         """The same for actions (k, 3): (k,)."""
-        known = self._knowledge
-        rows = np.asarray(actions, dtype=np.int64)
-        valid: Array = are_valid(rows, known.taken, known.privilege, known.counts, known.codes)
-        return valid
+        return self._knowledge.are_open(np.asarray(actions, dtype=np.int64))
 
     def action_mask(self) -> Array:
         """Validity of every raw action: (n·n·V,)."""
-        known = self._knowledge
-        mask: Array = valid_mask(
-            known.size, known.taken, known.privilege, known.counts, known.codes
-        )
-        return mask
+        return self._knowledge.open_mask()
 
     def valid_actions(self) -> Array:
         """Every valid raw action: (k, 3)."""
-        return self._list_valid(0, self._num_valid)
+        return self._knowledge.list_open(0, self._num_valid)
 
     def sample_valid_action(self, rng: np.random.Generator | None = None) -> Array | None:
         """A valid attack, uniformly; None if there is none."""
         if not self._num_valid:
             return None
         chosen = int((rng or self.np_random).integers(self._num_valid))
-        action: Array = self._list_valid(chosen, 1)[0]
+        action: Array = self._knowledge.list_open(chosen, 1)[0]
         return action
-
-    def _list_valid(self, first: int, total: int) -> Array:
-        known = self._knowledge
-        listed: Array = list_valid(
-            first, total, known.size, known.taken, known.privilege, known.counts, known.codes
-        )
-        return listed
 
     def preview(self, actions: Array) -> Array:
         """Expected points of each attack, from what the agent knows: (k,)."""
@@ -496,26 +458,8 @@ class CyberPath(Problem):
         if not steps:
             return
         self.reset(seed=0, options={"start": steps[0][0]})
-        known, network = self._knowledge, self._network
-        known.forget()
-        self._graph.clear()
-        hosts = list(dict.fromkeys(host for step in steps for host in step[:2]))
-        known.add(np.array(hosts), np.ones((len(hosts), len(GROUPS)), dtype=bool))
-        row_of = {host: row for row, host in enumerate(hosts)}
-        known.take(0, OWNING)
-        known.raise_privilege(0, USER)
-        for source, target, vulnerability in steps:
-            row = row_of[target]
-            position = int((network.vulns[target] == vulnerability).nonzero()[0][0])
-            outcomes = int(network.codes[target, position]) & ALL_OUTCOMES
-            if outcomes & OWNING:
-                outcomes |= OWNING
-                known.raise_privilege(row, USER)
-            if outcomes & ESCALATION:
-                known.raise_privilege(row, ADMIN)
-            known.take(row, outcomes)
-            self._graph.record(row_of[source], row, vulnerability)
-        self._owned = int(known.columns["owned"].sum())
+        self._graph.show(steps)
+        self._owned = int(self.recompute_objective())
         self._publish()
 
     def reopened(self, solution: Array, share: float, rng: np.random.Generator) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.problems.cyber_path.kernels import are_valid, list_valid, valid_mask
 from lagco.problems.cyber_path.network import (
     DATA,
     GROUP_COLUMNS,
@@ -26,9 +27,11 @@ from lagco.problems.cyber_path.outcomes import (
     DISCOVERY,
     EVASION,
     EXFILTRATION,
+    LOCAL_BIT,
     OUTCOMES,
     OWNING,
     PERSISTENCE,
+    PRIVILEGE_BIT,
     RECON,
 )
 
@@ -175,3 +178,35 @@ class Knowledge:
         if self.privilege[row] < level:
             self.privilege[row] = level
             self.touched.append(("privilege", row))
+
+    # -- attacks that can be tried
+
+    def may_try(self, source: int, target: int, position: int) -> bool:
+        """Whether an attack is known and can be tried."""
+        if not (0 <= source < self.size and 0 <= target < self.size):
+            return False
+        held = int(self.taken[source])
+        if not held & OWNING or (held | int(self.taken[target])) & DENIAL:
+            return False
+        if not 0 <= position < self.counts[target]:
+            return False
+        code = int(self.codes[target, position])
+        if code >> LOCAL_BIT & 1 and source != target:
+            return False
+        return bool(self.privilege[source] >= code >> PRIVILEGE_BIT)
+
+    def are_open(self, attacks: Array) -> Array:
+        """The same for attacks (k, 3): (k,)."""
+        found: Array = are_valid(attacks, self.taken, self.privilege, self.counts, self.codes)
+        return found
+
+    def open_mask(self) -> Array:
+        """The same for all triples of source, target and position: (n·n·V,)."""
+        found: Array = valid_mask(self.size, self.taken, self.privilege, self.counts, self.codes)
+        return found
+
+    def list_open(self, first: int, total: int) -> Array:
+        """So many attacks that can be tried, in order from number `first`: (total, 3)."""
+        known = self.size, self.taken, self.privilege, self.counts, self.codes
+        found: Array = list_valid(first, total, *known)
+        return found

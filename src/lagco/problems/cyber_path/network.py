@@ -9,7 +9,7 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.errors import InstanceError
-from lagco.instances import Instance
+from lagco.instances import ArrayForm, Instance, InstanceForm
 from lagco.problems.cyber_path.catalogue import load_catalogue
 from lagco.problems.cyber_path.vectors import (
     load_vectors,
@@ -18,6 +18,17 @@ from lagco.problems.cyber_path.vectors import (
     outcome_flags,
 )
 
+#: what an instance holds
+FORM = InstanceForm(
+    arrays={
+        "vulns": ArrayForm("text", ("size", None)),
+        "services": ArrayForm("text", ("size", None)),
+        "data": ArrayForm("integer", ("size",), low=0, below=2),
+        "names": ArrayForm("text", ("size",), optional=True),
+    },
+    params={"properties": {"start": {"type": ["integer", "null"], "minimum": 0}}},
+    solution=ArrayForm("integer", (None, 3), low=0),
+)
 CHANCES = ("p_feature_visible", "p_recon", "p_detection", "p_data_present")
 #: feature groups of a host, which become known one by one, and the arrays of each
 GROUPS = ("services", "vulnerabilities", "data", "flags")
