@@ -24,7 +24,7 @@ from lagco.instances.dataset import MANIFEST, TIMES
 from lagco.instances.native import SUFFIX, instance_bytes
 from lagco.problems import AnyProblem, problem_class
 from lagco.progress import Progress
-from lagco.store import sha256, write_atomically
+from lagco.store import write_atomically
 
 REFERENCES = ("sweeps", "solver")
 
@@ -181,15 +181,7 @@ def _make(
             cls, instance, recipe["references"], recipe["sweeps"], recipe["seed"], index
         )
         write_atomically(path, instance_bytes(instance))
-    entry = Entry(
-        file=path.name,
-        name=instance.name,
-        size=instance.size,
-        sha256=sha256(path.read_bytes()),
-        checksum=instance.checksum,
-        extents=cls.extents(instance),
-    )
-    return index, entry, timings
+    return index, Entry.of(path, instance, cls.extents(instance)), timings
 
 
 def _drawn(cls: type[Problem], size: int | None, index: int, recipe: dict[str, Any]) -> Instance:

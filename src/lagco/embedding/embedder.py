@@ -147,20 +147,10 @@ def run_torch(
     """One torch pass over several graphs of a view: per graph (n, p)."""
     import torch
 
-    from lagco.embedding.messages import message_features
     from lagco.embedding.states import ViewState, collate
     from lagco.one_thread import one_thread
 
-    states = [
-        ViewState(
-            np.ascontiguousarray(features.nodes.matrix),
-            view.edges,
-            np.ascontiguousarray(features.edges.matrix),
-            messages,
-            message_features(features.edges.columns, encoder.layout, messages.num_rows),
-        )
-        for view, features, messages in graphs
-    ]
+    states = [ViewState.of(*graph, encoder.layout) for graph in graphs]
     with torch.no_grad(), one_thread():
         z = encoder.network(collate(states)).numpy()
     cuts = np.cumsum([len(state.x) for state in states])[:-1]

@@ -20,6 +20,8 @@ from lagco.rollout import Episode
 
 if TYPE_CHECKING:
     from lagco.embedding.encoder import ViewEncoder
+    from lagco.embedding.features import ViewFeatures
+    from lagco.embedding.layout import ViewLayout
     from lagco.embedding.network import GraphBatch
 
 #: An environment, or a function that makes one (it is dropped after its states are collected).
@@ -47,6 +49,19 @@ class ViewState:
     edge_features: Array
     messages: Messages
     message_features: Array
+
+    @classmethod
+    def of(
+        cls, view: GraphView, features: ViewFeatures, messages: Messages, layout: ViewLayout
+    ) -> ViewState:
+        """The present state of a view, of which features and messages are up to date."""
+        return cls(
+            np.ascontiguousarray(features.nodes.matrix),
+            view.edges,
+            np.ascontiguousarray(features.edges.matrix),
+            messages,
+            message_features(features.edges.columns, layout, messages.num_rows),
+        )
 
 
 def collect_snapshots(
@@ -146,15 +161,7 @@ def view_states(encoder: ViewEncoder, views: Iterable[GraphView]) -> list[ViewSt
         features.sync(view)
         if messages is None or view.edges is not edges or messages.num_nodes != view.num_nodes:
             edges, messages = view.edges, build_messages(view, encoder.layout)
-        found.append(
-            ViewState(
-                np.ascontiguousarray(features.nodes.matrix),
-                view.edges,
-                np.ascontiguousarray(features.edges.matrix),
-                messages,
-                message_features(features.edges.columns, encoder.layout, messages.num_rows),
-            )
-        )
+        found.append(ViewState.of(view, features, messages, encoder.layout))
     return found
 
 

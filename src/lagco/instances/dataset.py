@@ -82,6 +82,18 @@ class Entry:
     checksum: str
     extents: Mapping[str, int]
 
+    @classmethod
+    def of(cls, path: Path, instance: Instance, extents: Mapping[str, int]) -> Entry:
+        """The entry of an instance that was read from, or written to, a file."""
+        return cls(
+            file=path.name,
+            name=instance.name,
+            size=instance.size,
+            sha256=sha256(path.read_bytes()),
+            checksum=instance.checksum,
+            extents=extents,
+        )
+
 
 @dataclass(frozen=True, repr=False)
 class DataSet(SelfDescribing):
@@ -120,14 +132,7 @@ class DataSet(SelfDescribing):
     @classmethod
     def _of_file(cls, path: Path, problem: str | None) -> DataSet:
         instance = read(path, problem)
-        entry = Entry(
-            file=path.name,
-            name=instance.name,
-            size=instance.size,
-            sha256=sha256(path.read_bytes()),
-            checksum=instance.checksum,
-            extents={},
-        )
+        entry = Entry.of(path, instance, {})
         return cls(path.parent, instance.problem, (entry,), dict(instance.origin))
 
     @classmethod

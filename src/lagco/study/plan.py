@@ -176,6 +176,26 @@ def _plan_training_time(settings: TrainingTimeSettings, ledger: Ledger) -> Plan:
 # -- the others
 
 
+def _whole_encoder(
+    settings: ThroughputSettings | EmbeddingsSettings,
+    problem: str,
+    used: Mapping[str, Any],
+    features: str,
+    strategy: str,
+) -> Task:
+    """The encoder that is trained on all instances of a study."""
+    return encoder_task(
+        problem,
+        used,
+        range(settings.instances),
+        features=features,
+        seed=settings.seed,
+        strategy=strategy,
+        pretraining=settings.pretraining,
+        instances=settings.instances,
+    )
+
+
 def _plan_throughput(settings: ThroughputSettings, ledger: Ledger) -> Plan:
     found: list[Task] = []
     for problem in settings.problems:
@@ -183,16 +203,7 @@ def _plan_throughput(settings: ThroughputSettings, ledger: Ledger) -> Plan:
         found.append(data)
         used, _ = used_data(ledger, data)
         for features in settings.features:
-            encoder = encoder_task(
-                problem,
-                used,
-                range(settings.instances),
-                features=features,
-                seed=settings.seed,
-                strategy="throughput",
-                pretraining=settings.pretraining,
-                instances=settings.instances,
-            )
+            encoder = _whole_encoder(settings, problem, used, features, "throughput")
             if any(map(sees_latent, settings.methods)):
                 found.append(encoder)
             for method in settings.methods:
@@ -240,16 +251,7 @@ def _plan_embeddings(settings: EmbeddingsSettings, ledger: Ledger) -> Plan:
         found.append(data)
         used, _ = used_data(ledger, data)
         for features in settings.features:
-            encoder = encoder_task(
-                problem,
-                used,
-                range(settings.instances),
-                features=features,
-                seed=settings.seed,
-                strategy="embeddings",
-                pretraining=settings.pretraining,
-                instances=settings.instances,
-            )
+            encoder = _whole_encoder(settings, problem, used, features, "embeddings")
             look = embedding_task(
                 problem,
                 used,

@@ -18,12 +18,11 @@ from lagco.problems.ospf.kernels import loads_by_destination
 from lagco.problems.ospf.routing import (
     aggregate_loads,
     clear,
-    grouped_demands,
     is_affected,
     settle,
     steps_along,
 )
-from lagco.problems.ospf.weights import scratch, utilisation_of, weight_bounds
+from lagco.problems.ospf.weights import routed_network, scratch, utilisation_of, weight_bounds
 from lagco.problems.random_stream import next_below, next_float, random_stream
 
 MOVES = 120_000
@@ -58,13 +57,7 @@ def improve_weights(instance: Instance, weights: Array | None, seed: int, effort
         best[:] = weights
         runs, hottest = 1, WARM
     _anneal(
-        network.first,
-        network.heads,
-        network.arcs,
-        network.edges,
-        network.capacities,
-        bool(instance.params.get("ecmp", True)),
-        grouped_demands(network),
+        *routed_network(instance, network),
         low,
         high,
         runs,

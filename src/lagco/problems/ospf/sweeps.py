@@ -9,8 +9,8 @@ from lagco.instances import Instance, SweepReference
 from lagco.problems.networks.kernels import largest_utilisation
 from lagco.problems.networks.network import network_of
 from lagco.problems.networks.search import begin_sweep, move, new_search, note, propose
-from lagco.problems.ospf.routing import grouped_demands, total_loads
-from lagco.problems.ospf.weights import utilisation_of, weight_bounds
+from lagco.problems.ospf.routing import total_loads
+from lagco.problems.ospf.weights import routed_network, utilisation_of, weight_bounds
 from lagco.problems.random_stream import random_stream
 
 ROUNDS = 2
@@ -30,13 +30,7 @@ def sweep_weights(instance: Instance, sweeps: int, seed: int) -> SweepReference:
     search = new_search(lowest, np.full_like(lowest, high - low + 1), sweeps, ROUNDS, NEIGHBOURS)
     _sweep(
         search,
-        network.first,
-        network.heads,
-        network.arcs,
-        network.edges,
-        network.capacities,
-        bool(instance.params.get("ecmp", True)),
-        grouped_demands(network),
+        *routed_network(instance, network),
         high,
         sweeps,
         random_stream(seed),

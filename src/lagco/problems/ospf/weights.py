@@ -46,6 +46,21 @@ def checked_weights(weights: Any, instance: Instance, links: int) -> Array:
     return array.astype(np.int64)
 
 
+def routed_network(
+    instance: Instance, network: Network
+) -> tuple[Array, Array, Array, Array, Array, bool, Any]:
+    """What compiled searches over weights are given: the network, whether flow splits, demands."""
+    return (
+        network.first,
+        network.heads,
+        network.arcs,
+        network.edges,
+        network.capacities,
+        bool(instance.params.get("ecmp", True)),
+        grouped_demands(network),
+    )
+
+
 def routes_of(instance: Instance, network: Network, weights: Array) -> Routes:
     """Routes under `weights`, from scratch."""
     routes = empty_routes(network)

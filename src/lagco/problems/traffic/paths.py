@@ -87,6 +87,15 @@ def _write_path(path, depth, target, n, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def _visits(path, depth, v):  # type: ignore[no-untyped-def]
+    """Whether ``path[: depth + 1]`` has a node."""
+    i = 0
+    while i <= depth and path[i] != v:
+        i += 1
+    return i <= depth
+
+
+@njit(cache=True)
 def _list(  # type: ignore[no-untyped-def]
     n, first, heads, hops, sources, targets, limits, most, cap, begins, rows
 ):
@@ -126,12 +135,7 @@ def _list(  # type: ignore[no-untyped-def]
                         if count > cap:
                             return count
                     continue
-                fresh = True
-                for i in range(depth + 1):
-                    if path[i] == w:
-                        fresh = False
-                        break
-                if fresh and depth + 1 < length:
+                if depth + 1 < length and not _visits(path, depth, w):
                     depth += 1
                     path[depth] = w
                     pointer[depth] = first[w]
@@ -177,12 +181,7 @@ def draw_open_path(  # type: ignore[no-untyped-def]
             if count == stop:
                 return count
             continue
-        fresh = True
-        for i in range(depth + 1):
-            if path[i] == w:
-                fresh = False
-                break
-        if fresh and depth + 1 < limit:
+        if depth + 1 < limit and not _visits(path, depth, w):
             depth += 1
             path[depth] = w
             pointer[depth] = first[w]
