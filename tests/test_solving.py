@@ -279,6 +279,31 @@ def test_an_agent_that_nobody_asked_for_waits_until_the_solver_finds_nothing_bet
     assert asked.ready()
 
 
+@pytest.mark.parametrize("seconds", [0.5, 60.0])
+def test_a_portfolio_searches_as_the_solver_alone_as_long_as_that_finds_better(
+    monkeypatch, seconds
+):
+    cls, turns, now = problem_class("tsp"), [], [0.0]
+
+    def improve(own, instance, solution, seed, effort):
+        turns.append((seed, effort, solution is None))
+        now[0] += 1e-3 + 4.0 * effort
+        return np.arange(instance.size)
+
+    monkeypatch.setattr(cls, "improve", classmethod(improve))
+    monkeypatch.setattr(cls, "bound", classmethod(lambda own, instance, seconds: None))
+    monkeypatch.setattr(cls, "evaluate_solution", classmethod(lambda *_: 1e3 - len(turns)))
+    runs = []
+    for by in ("solver", "portfolio"):
+        turns.clear()
+        now[0] = 0.0
+        task = worked_on(cls.generate(30), seconds=seconds, clock=lambda: now[0])
+        run_members(Request(by).members(task), task)
+        runs.append(list(turns))
+    assert runs[0] == runs[1]
+    assert len(runs[0]) > 5
+
+
 def test_efforts_are_powers_of_two_so_that_speed_hardly_changes_a_run(monkeypatch):
     cls, efforts, now, slow = problem_class("tsp"), [], [0.0], [0.0]
     improve = cls.improve.__func__
