@@ -11,36 +11,13 @@ from typing import Any, TypeAlias
 from lagco.errors import LagcoError
 from lagco.report.palette import methods_in_order, problems_in_order, strategies_in_order
 from lagco.results.measures import MEASURES, RETURN, START_SCORE
-from lagco.study import Ledger, Record, generalization_table
+from lagco.study import Record, Snapshot, generalization_table
 from lagco.study.paper import departures
 from lagco.study.scores import transfer
 from lagco.study.tables import setting_of
 
 #: problem, method and strategy of runs
 Place: TypeAlias = tuple[str, str, str]
-
-
-class _ReadOnce(Ledger):
-    """A ledger that reads its records once: several tables are made from them."""
-
-    @cached_property
-    def _known(self) -> list[Record]:
-        return super().records()
-
-    def records(self, kind: str | None = None, *, superseded: bool = False) -> list[Record]:
-        """All records, or those of a kind."""
-        if superseded:
-            return super().records(kind, superseded=True)
-        return [record for record in self._known if kind in (None, record.kind)]
-
-    @cached_property
-    def _by_key(self) -> dict[tuple[str, str], Record]:
-        return {(record.kind, record.key): record for record in self._known}
-
-    def find(self, kind: str, key: str | None) -> Record:
-        """The record with that key."""
-        known = self._by_key.get((kind, str(key)))
-        return super().find(kind, key) if known is None else known
 
 
 class Study:
@@ -55,11 +32,9 @@ class Study:
     def __init__(
         self, folder: str | Path, *, problems: Sequence[Any] = (), episodes: bool = True
     ) -> None:
-        self.ledger: Ledger = _ReadOnce(folder)
+        self.ledger = Snapshot(folder)
         self.problems = tuple(problems)
-        self.episodes = episodes
-        if not self.ledger.root.is_dir():
-            raise LagcoError(f"{folder}: no such folder; give the folder of a study")
+        self.episodes = episodes and not self.ledger.is_file
         if not self.records():
             raise LagcoError(
                 f"{folder}: holds no record of a study; run one first, for instance "
@@ -189,7 +164,7 @@ class Study:
     @property
     def title(self) -> str:
         """Heading of the page."""
-        return f"Study report: {self.ledger.root.name}"
+        return f"Study report: {self.ledger.name}"
 
     @property
     def lead(self) -> str:
