@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lagco.report.tables import Cell, Column, mark_best, mark_best_down, shown, table
 from lagco.report.templating import latex_text
-from lagco.report.writers import to_csv, to_html, to_latex
+from lagco.report.writers import to_csv, to_html, to_latex, to_markdown
 from lagco.results.numbers import significant
 from tests.report.markup import Markup
 
@@ -38,8 +38,21 @@ def test_csv_comes_back_as_it_was():
     assert header[3:5] == ["first_group mean high", "first_group mean paper"]
     assert [row[0] for row in rows] == list(NAMES)
     assert [float(row[1]) for row in rows] == [0.125 * i for i in range(len(NAMES))]
-    assert float(rows[0][header.index("other & more mean")]) == 1 / 3  # in full
+    full = rows[0][header.index("other & more mean")]
+    assert full == "0.3333333333"  # to more digits than machines differ in
     assert rows[0][-1] == ""
+
+
+def test_markdown_has_one_line_per_row_and_escapes_names():
+    head, marks, *rows = to_markdown(example()).splitlines()
+    assert (
+        head
+        == "| name | mean, first\\_group | delta, first\\_group | mean, other & more | delta, other & more |"
+    )
+    assert marks == "| --- | ---: | ---: | ---: | ---: |"
+    assert rows[0] == "| a\\_b & 100% #1 | 0.00 *(0.25)* | 0.00 | **0.33** | – |"
+    assert rows[1].startswith("| \\<script\\> |") and len(rows) == len(NAMES)
+    assert to_markdown(example(["a|b"])).splitlines()[2].startswith("| a\\|b |")
 
 
 def check_latex(text):

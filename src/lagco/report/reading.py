@@ -12,7 +12,7 @@ from lagco.errors import LagcoError
 from lagco.report.palette import methods_in_order, problems_in_order, strategies_in_order
 from lagco.results.measures import MEASURES, RETURN, START_SCORE
 from lagco.study import Record, Snapshot, generalization_table
-from lagco.study.paper import departures
+from lagco.study.paper import departures, paper_score
 from lagco.study.scores import transfer
 from lagco.study.tables import setting_of
 
@@ -111,12 +111,21 @@ class Study:
 
     def departures(self, setting: str) -> list[str]:
         """Points in which the runs of a setting are not by the paper's protocol."""
-        runs = (run for runs in self._runs[setting].values() for run in runs)
-        found: dict[str, list[str]] = {}
-        for run in runs:
-            for point in departures(self.ledger, run):
-                found.setdefault(point, []).append(str(run.spec["problem"]))
-        return list(found)
+        return self._departures[setting]
+
+    @cached_property
+    def _departures(self) -> dict[str, list[str]]:
+        return {
+            setting: list(
+                dict.fromkeys(
+                    point
+                    for runs in places.values()
+                    for run in runs
+                    for point in departures(self.ledger, run)
+                )
+            )
+            for setting, places in self._runs.items()
+        }
 
     @property
     def banner(self) -> str:
@@ -129,6 +138,12 @@ class Study:
         if not parts:
             return ""
         return " ".join([*parts, "So these runs are not compared with the paper's figures."])
+
+    def paper(self, setting: str, place: Place) -> dict[str, Any] | None:
+        """The paper's figures, where the runs there (or all, without any) are by its protocol."""
+        runs = self._runs[setting].get(place, ())
+        departed = [departures(self.ledger, run) for run in runs] or [self.departures(setting)]
+        return None if any(departed) else paper_score(*place)
 
     def transfer(self, setting: str, place: Place, measure: str) -> float | None:
         """Unseen minus seen of the runs at a place; None where either is missing."""
@@ -199,6 +214,7 @@ _NOUNS = {
 _PLURALS = {
     "series of timed decisions": "series of timed decisions",
     "look at an action space": "looks at action spaces",
+    "entry": "entries",
 }
 
 

@@ -6,6 +6,7 @@ runs, of which the bootstrap draws within each problem.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -38,9 +39,21 @@ class Estimated:
 
 
 def shared_problems(samples: Mapping[str, Sample]) -> list[str]:
-    """Problems on which every method was tested, in the order of the first one."""
-    first = next(iter(samples.values()), {})
-    return [p for p in first if all(len(sample.get(p, ())) for sample in samples.values())]
+    """Problems over which methods are compared, in the order of the first method.
+
+    Those on which at least half of the methods were tested, where at least two methods were tested
+    on all of these; else those on which every method was. So a method whose runs are not all there
+    yet is left out of the comparison, instead of taking its problems out.
+    """
+    counts = Counter(
+        p for sample in samples.values() for p, values in sample.items() if len(values)
+    )
+    ordered = [p for p in next(iter(samples.values()), {}) if counts[p]]
+    usual = [p for p in ordered if 2 * counts[p] >= len(samples)]
+    whole = [m for m, sample in samples.items() if all(len(sample.get(p, ())) for p in usual)]
+    if len(whole) >= 2:
+        return usual
+    return [p for p in ordered if counts[p] == len(samples)]
 
 
 def aggregate(sample: Sample, problems: Sequence[str]) -> Estimated:

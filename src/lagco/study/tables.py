@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from lagco.agents.config import STRATEGIES
+from lagco.errors import LagcoError
 from lagco.results.evaluation import plain
 from lagco.results.measures import RETURN, START_SCORE
 from lagco.results.statistics import power_law, probability_of_improvement, summarise
@@ -275,3 +276,21 @@ def _paper_times(record: Record) -> list[float] | None:
         return None
     seconds: list[float] | None = paper["seconds"].get(config["method"])
     return seconds
+
+
+def training_cpu(ledger: Ledger, run: Record) -> float | None:
+    """CPU seconds of a training run, with those of pre-training its encoder.
+
+    A record has the CPU seconds of training and testing together; training counts with its share of
+    the time by the clock. None where they were not measured.
+    """
+    cpu, seconds, train = (run.measured.get(name) for name in ("cpu_s", "seconds", "train_s"))
+    if not cpu or not seconds or train is None:
+        return None
+    encoder = 0.0
+    if run.spec["encoder"] is not None:
+        try:
+            encoder = float(ledger.find("encoder", run.spec["encoder"]).measured.get("cpu_s", 0.0))
+        except LagcoError:
+            return None
+    return float(cpu) * min(float(train) / float(seconds), 1.0) + encoder

@@ -22,7 +22,6 @@ from lagco.report.sections.common import (
     file_part,
     measured_cell,
     policies_said,
-    runs_in,
 )
 from lagco.report.tables import Cell, Column, Table, mark_best_down, table
 from lagco.results.measures import START_SCORE, maximised
@@ -50,7 +49,7 @@ class _Results:
     Attributes:
         records: by method, then problem.
         trained: methods among them.
-        problems: on which every method was tested and has a score.
+        problems: over which methods are compared.
         samples: scores of the best test episode on unseen instances, by method, then problem.
     """
 
@@ -79,8 +78,24 @@ class _Results:
 
     @property
     def comparable(self) -> list[str]:
-        """Methods and policies that were tested on all shared problems."""
+        """Methods and policies that were tested on all of these problems."""
         return [m for m in self.samples if all(self.samples[m].get(p) for p in self.problems)]
+
+    def aggregates(self) -> dict[str, Estimated]:
+        """Aggregate scores of what is comparable."""
+        names = self.comparable if self.problems else []
+        return {name: aggregate(self.samples[name], self.problems) for name in names}
+
+    def ranks(self) -> dict[str, float]:
+        """Mean ranks of what is comparable."""
+        names = self.comparable if self.problems else []
+        samples = {name: self.samples[name] for name in names}
+        return mean_ranks(samples, self.problems) if samples else {}
+
+    @property
+    def compared(self) -> list[str]:
+        """Methods among them."""
+        return [m for m in self.comparable if m in self.trained]
 
 
 def blocks(study: Study) -> Sequence[Block] | str:
@@ -94,22 +109,26 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
     return [by_strategy(study, setting, lambda s: Together(_of_strategy(study, setting, s)))]
 
 
+def overview(study: Study, setting: str, strategy: str, methods: Sequence[str] = ()) -> Table:
+    """All problems and methods at a glance.
+
+    Args:
+        study: of the runs.
+        setting: of the runs.
+        strategy: of the runs.
+        methods: to be shown in addition, though they may have no runs.
+    """
+    results = _Results.of(study, setting, strategy)
+    return _overview(study, setting, strategy, results, results.aggregates(), methods)
+
+
 def _of_strategy(study: Study, setting: str, strategy: str) -> list[Block]:
     results = _Results.of(study, setting, strategy)
-    aggregates = (
-        {m: aggregate(results.samples[m], results.problems) for m in results.comparable}
-        if results.problems
-        else {}
-    )
-    ranks = (
-        mean_ranks({m: results.samples[m] for m in aggregates}, results.problems)
-        if aggregates
-        else {}
-    )
-    shown = Shown(_overview(study, setting, strategy, results, aggregates, ranks))
-    if len(results.trained) < 2 or not aggregates:
+    aggregates = results.aggregates()
+    shown = Shown(_overview(study, setting, strategy, results, aggregates))
+    if len(results.compared) < 2 or not aggregates:
         return [shown]
-    leader = max(results.trained, key=lambda m: aggregates[m].value)
+    leader = max(results.compared, key=lambda m: aggregates[m].value)
     against = {
         method: better(results.samples[leader], results.samples[method], results.problems)
         for method in aggregates
@@ -124,7 +143,7 @@ def _of_strategy(study: Study, setting: str, strategy: str) -> list[Block]:
             [
                 Plot("Aggregate score", _intervals(aggregates, "interquartile mean score")),
                 Plot("Performance profile", _profiles(results, list(aggregates))),
-                Plot("Mean rank", _ranks(ranks)),
+                Plot("Mean rank", _ranks(results.ranks())),
                 Plot(
                     f"{label_of(leader)} does better than …",
                     _intervals(against, "probability of improvement", middle=0.5),
@@ -138,15 +157,13 @@ def _of_strategy(study: Study, setting: str, strategy: str) -> list[Block]:
             "over problems. Bars: 95 % bootstrap intervals, instances drawn within problems.",
         ),
     ]
-    missing = [p for p in study.problems_of(setting) if p not in results.problems]
+    missing = [
+        *(p for p in study.problems_of(setting) if p not in results.problems),
+        *(label_of(m) for m in results.trained if m not in results.compared),
+    ]
     if missing:
-        found.append(
-            Text(
-                f"Not in the aggregates: {listed(missing)}, where a method has no run yet or there "
-                "is no score.",
-                "note",
-            )
-        )
+        text = f"Not in the aggregates: {listed(missing)}; runs are missing, or there is no score."
+        found.append(Text(text, "note"))
     return found
 
 
@@ -162,7 +179,7 @@ def _findings(
     against: Mapping[str, Estimated],
     results: _Results,
 ) -> list[str]:
-    trained = [m for m in results.trained if m != leader]
+    trained = [m for m in results.compared if m != leader]
     second = max(trained, key=lambda m: aggregates[m].value)
     found = [
         f"{label_of(leader)} has the largest aggregate score over "
@@ -189,25 +206,29 @@ def _verdict(probability: Estimated) -> str:
 
 
 def _transfer(study: Study, setting: str, results: _Results) -> list[str]:
-    """Strategies by the aggregate score of all methods together."""
-    found: dict[str, Estimated] = {}
-    for strategy in study.strategies_of(setting):
-        other = _Results.of(study, setting, strategy)
-        if set(other.trained) == set(results.trained) and set(results.problems) <= set(
-            other.problems
-        ):
-            pooled = {
-                p: [v for m in other.trained for v in other.samples[m][p]] for p in results.problems
-            }
-            found[strategy] = aggregate(pooled, results.problems)
-    if len(found) < 2:
+    """Strategies by the aggregate score of the methods that were trained by each of them."""
+    others = {s: _Results.of(study, setting, s) for s in study.strategies_of(setting)}
+    trained = [
+        m
+        for m in results.compared
+        if all(o.samples.get(m, {}).get(p) for o in others.values() for p in results.problems)
+    ]
+    if len(others) < 2 or not trained:
         return []
+    found = {
+        strategy: aggregate(
+            {p: [v for m in trained for v in o.samples[m][p]] for p in results.problems},
+            results.problems,
+        )
+        for strategy, o in others.items()
+    }
     first, second = sorted(found, key=lambda s: -found[s].value)[:2]
     overlap = found[first].low <= found[second].high
+    whole = set(trained) == set(study.methods_of(setting))
     return [
-        f"Over all methods, training on {first} instances gives the largest aggregate score, "
-        f"{found[first]}; {second} instances give {found[second]}"
-        + (", an interval that overlaps." if overlap else ".")
+        f"Over {'all methods' if whole else listed(map(label_of, trained))}, training on {first} "
+        f"instances gives the largest aggregate score, {found[first]}; {second} instances give "
+        f"{found[second]}" + (", an interval that overlaps." if overlap else ".")
     ]
 
 
@@ -239,8 +260,10 @@ def _overview(
     strategy: str,
     results: _Results,
     aggregates: Mapping[str, Estimated],
-    ranks: Mapping[str, float],
+    methods: Sequence[str] = (),
 ) -> Table:
+    ranks = results.ranks()
+    methods = methods_in_order([*methods, *study.methods_of(setting)])
     problems = study.problems_of(setting)
     places = [(problem, study.measure_of(problem)) for problem in problems]
     places += [
@@ -249,43 +272,51 @@ def _overview(
         for problem in listed_problems
         if problem in problems and measure in study.measures_of(setting, problem)
     ]
-    columns = [Column("method", "method")]
+    columns = [Column("method", "method"), Column("runs", "runs", hint="per problem")]
     columns += [Column(p, p, MEASURE_NAMES[m], digits_of(m)) for p, m in places]
     columns += [
         Column("iqm", "IQM", "over all", digits=2, hint="interquartile mean over all problems"),
         Column("rank", "rank", "over all", digits=1, hint="mean over problems, 1 is best"),
     ]
     rows: list[list[Cell]] = []
-    for method in methods_in_order(results.records):
-        cells = [Cell(method)]
+    for method in methods_in_order([*methods, *results.records]):
+        of_method = results.records.get(method, {})
+        cells = [Cell(method), Cell(span([len(runs) for runs in of_method.values()]))]
         for problem, measure in places:
-            row = study.rows[setting].get((problem, method, strategy))
-            paper = row["paper"]["iqm"] if row and row["paper"] and measure == "score" else None
-            records = results.records[method].get(problem, ())
+            records = of_method.get(problem, ())
+            theirs = study.paper(setting, (problem, method, strategy))
+            paper = theirs["iqm"] if theirs and measure == "score" else None
             found = measured_cell(records, measure, paper=paper)
             cells.append(Cell(found.value, paper=found.paper, note=found.note))
         over = aggregates.get(method)
         cells.append(Cell(over.value if over else None))
         cells.append(Cell(ranks.get(method)))
         rows.append(cells)
-    trained = [row for row in rows if row[0].value in results.trained]
-    for place, (_, measure) in enumerate(places, start=1):
+    trained = [row for row in rows if row[0].value in methods]
+    for place, (_, measure) in enumerate(places, start=2):
         trained = mark_best_down(trained, columns, [place], smallest=not maximised(measure))
     trained = mark_best_down(trained, columns, [len(columns) - 2])
     trained = mark_best_down(trained, columns, [len(columns) - 1], smallest=True)
-    rest = [row for row in rows if row[0].value not in results.trained]
-    runs = [runs for place, runs in study.runs(setting).items() if place[2] == strategy]
+    rest = [row for row in rows if row[0].value not in methods]
+    for row in rest:
+        row[1] = Cell()
     caption = (
         f"All problems and methods: interquartile means over unseen instances, best of "
-        f"{episodes_of(study, setting)} test episodes, agents trained on {strategy} instances, "
-        f"{runs_in(runs)} per entry. Scores are on the paper's scale; ospf and traffic also on "
-        "the solver's scale from the default start, max-cut also by its gap. Bold: the best of "
-        f"the methods. {policies_said(study, setting)}"
+        f"{episodes_of(study, setting)} test episodes, agents trained on {strategy} instances "
+        "(runs: per problem; the paper has 5). Scores are on the paper's scale; ospf and traffic "
+        "also on the solver's scale from the default start, max-cut also by its gap. Bold: the "
+        f"best of the methods. {policies_said(study, setting)}"
     )
     if any(cell.paper is not None for row in rows for cell in row):
         caption += " Below ours the paper's figures."
     name = f"overview-{strategy}{file_part(study, setting)}"
     return table(name, caption, columns, [*trained, *rest])
+
+
+def span(counts: Sequence[int]) -> str | int:
+    """A number, or the least and the most of several; 0 of none."""
+    low, high = min(counts, default=0), max(counts, default=0)
+    return low if low == high else f"{low}–{high}"
 
 
 # -- figures
