@@ -11,7 +11,7 @@ import numpy as np
 from lagco.report.blocks import Block, Findings, Grid, Heading, Legend, Plot, Shown, Text, Together
 from lagco.report.palette import label_of, look_of, methods_in_order
 from lagco.report.plots import axis, dots, error_bars, figure, line, named_axis, numbers
-from lagco.report.reading import Study, listed
+from lagco.report.reading import Study, count_of, listed
 from lagco.report.sections.common import (
     MEASURE_NAMES,
     NO_RUNS,
@@ -37,7 +37,8 @@ from lagco.study.aggregates import (
 from lagco.study.scores import values_of
 from lagco.study.settings import TIMED
 
-_LEVELS = np.linspace(0.0, 1.2, 61)
+#: points of a performance profile, and scores that tables show alike
+_LEVELS, _ALIKE = 61, 0.005
 #: measures beside the main one, and the problems whose main one hardly tells methods apart
 _BESIDE = {START_SCORE: ("ospf", "traffic"), "gap": ("max-cut",)}
 
@@ -183,8 +184,8 @@ def _findings(
     second = max(trained, key=lambda m: aggregates[m].value)
     found = [
         f"{label_of(leader)} has the largest aggregate score over "
-        f"{len(results.problems)} problems, {aggregates[leader]}, before {label_of(second)} with "
-        f"{aggregates[second]}. It {_verdict(against[second])} than {label_of(second)} on an "
+        f"{count_of(len(results.problems), 'problem')}, {aggregates[leader]}, before "
+        f"{label_of(second)} with {aggregates[second]}. It {_verdict(against[second])} than {label_of(second)} on an "
         f"unseen instance (probability {against[second]})."
     ]
     timed = [name for name in TIMED if name in aggregates]
@@ -213,7 +214,7 @@ def _transfer(study: Study, setting: str, results: _Results) -> list[str]:
         for m in results.compared
         if all(o.samples.get(m, {}).get(p) for o in others.values() for p in results.problems)
     ]
-    if len(others) < 2 or not trained:
+    if len(others) < 2 or 2 * len(trained) < len(results.compared):
         return []
     found = {
         strategy: aggregate(
@@ -223,6 +224,8 @@ def _transfer(study: Study, setting: str, results: _Results) -> list[str]:
         for strategy, o in others.items()
     }
     first, second = sorted(found, key=lambda s: -found[s].value)[:2]
+    if found[first].value - found[second].value < _ALIKE:
+        return []
     overlap = found[first].low <= found[second].high
     whole = set(trained) == set(study.methods_of(setting))
     return [
@@ -342,7 +345,8 @@ def _intervals(
 
 
 def _profiles(results: _Results, methods: Sequence[str]) -> dict[str, Any]:
-    levels = _LEVELS.tolist()
+    scores = [v for m in methods for p in results.problems for v in results.samples[m][p]]
+    levels = np.linspace(0.0, max(1.2, float(np.quantile(scores, 0.99))), _LEVELS).tolist()
     traces = [
         line(
             method,
