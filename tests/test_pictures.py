@@ -216,8 +216,10 @@ def test_an_action_space_is_drawn_of_an_agent_and_explains_its_colours(tmp_path,
     found = lagco.embed("max-cut", data, agent="default", plot=plot, side=2, dpi=50)
     assert found["actions"] == 10
     assert Image.open(plot).size == (100, 100)
-    canvas = _canvas(seen[0], None, 4.0, 100)
-    written = {t.get_text() for t in texts(canvas.figure.axes[0])}
-    assert "distance to the mean action" in written
+    for side in (2.5, 4.0):
+        canvas = _canvas(seen[0], None, side, 100)
+        canvas.draw()
+        written = {t.get_text(): t for t in texts(canvas.figure.axes[0])}
+        assert written["distance to the mean action"].get_window_extent().x0 >= 0
     with pytest.raises(UsageError, match="not both"):
         lagco.embed("max-cut", data, "folder", agent="default")

@@ -133,6 +133,10 @@ def draw_legend(axes: Any, entries: Iterable[Any]) -> None:
     )
 
 
+#: width of a letter beside a colour bar, in inches
+_LETTER = 0.05
+
+
 def draw_colour_bar(axes: Any, colours: Any, title: str, form: str = "{:g}") -> None:
     """What shades mean, in a bar below a drawing.
 
@@ -146,7 +150,8 @@ def draw_colour_bar(axes: Any, colours: Any, title: str, form: str = "{:g}") -> 
 
     low, high = colours.norm.vmin, colours.norm.vmax
     ticks = [t for t in MaxNLocator(5).tick_values(low, high) if low <= t <= high]
-    inset = axes.inset_axes((0.3, -0.045, 0.5, 0.02))
+    left = max(0.3, 0.03 + _LETTER * len(title) / axes.figure.get_size_inches()[0])
+    inset = axes.inset_axes((left, -0.045, min(0.5, 0.98 - left), 0.02))
     bar = axes.figure.colorbar(colours, cax=inset, orientation="horizontal")
     bar.set_ticks(ticks, labels=[form.format(tick) for tick in ticks])
     bar.ax.tick_params(labelsize=5.5, length=2, pad=1)
