@@ -23,7 +23,7 @@ from lagco.registration import ENTRIES
 from lagco.report.palette import LETTERS
 from lagco.report.reading import Study, count_of, grouped, listed
 from lagco.report.sections.claims import claims_table
-from lagco.report.sections.headline import overview, span
+from lagco.report.sections.headline import findings, overview, span
 from lagco.report.tables import Cell, Column, Table, table
 from lagco.report.writers import to_markdown
 from lagco.store import write_atomically
@@ -82,6 +82,11 @@ def filled(text: str, study: Study) -> str:
 
 
 # -- tables
+
+
+def _findings(study: Study) -> str:
+    found = findings(study, study.settings[0], STRATEGY) or ["Too few runs to compare methods."]
+    return "".join(f"- {sentence}\n" for sentence in found)
 
 
 def _main_table(study: Study) -> str:
@@ -236,6 +241,7 @@ def _missing(study: Study) -> str:
 
 #: what stands between marks, by their names
 BLOCKS: dict[str, Callable[[Study], str]] = {
+    "findings": _findings,
     "facts": _facts,
     "main-table": _main_table,
     "other-scales": _other_scales,

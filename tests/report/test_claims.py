@@ -6,7 +6,7 @@ import pytest
 
 from lagco.report.reading import Study
 from lagco.report.sections.claims import NO, OPEN, YES, claims
-from lagco.study.aggregates import shared_problems
+from lagco.study.aggregates import Estimated, better, shared_problems
 from tests.report.fabricated import Extent, write_ledger
 
 BRIEF = Extent(
@@ -28,7 +28,7 @@ def claim(found, start):
 def test_a_method_that_is_ahead_everywhere_agrees(found):
     ours = claim(found, "projection generalises better than discrete")
     assert ours.verdict == f"{YES}, so far", "there are four entries only"
-    assert ours.ours.startswith("ahead in 4 of 4 entries; better than the best of them with")
+    assert ours.ours.startswith("ahead in 4 of 4 entries; better than the best of them on")
     assert ours.ours.endswith("without p-discrete, p-discrete-m and g-discrete")
     assert ours.paper == "ahead in 22 of 28 entries, level in 1"
 
@@ -62,3 +62,12 @@ def test_a_method_that_lacks_runs_does_not_take_problems_out():
     assert shared_problems({"a": whole, "b": whole, "c": part}) == ["tsp", "ospf"]
     assert shared_problems({"a": whole, "b": part, "c": part}) == ["tsp"]
     assert shared_problems({"a": whole, "b": part}) == ["tsp"]
+
+
+def test_methods_are_compared_on_the_same_instances():
+    """Better by a little everywhere is better, however much instances differ."""
+    first = {"tsp": {i: float(i) + 0.01 for i in range(20)}}
+    second = {"tsp": {i: float(i) for i in range(5, 25)}}
+    assert str(better(first, second, ["tsp"])) == "1.00 [1.00, 1.00]"
+    assert better(first, first, ["tsp"]).value == 0.5
+    assert better(first, {"tsp": {99: 1.0}}, ["tsp"]) == Estimated(0.5, 0.0, 1.0)

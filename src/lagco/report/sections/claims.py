@@ -10,11 +10,11 @@ from typing import Any
 from lagco.report.blocks import Block, Shown
 from lagco.report.palette import problems_in_order
 from lagco.report.reading import Place, Study, count_of, listed
-from lagco.report.sections.common import NO_RUNS, by_setting, file_part
+from lagco.report.sections.common import NO_RUNS, by_setting, file_part, share_text
 from lagco.report.tables import Column, Table, table
 from lagco.study import paper_tables, scaling
 from lagco.study.aggregates import better
-from lagco.study.scores import middle, values_of
+from lagco.study.scores import instance_scores, middle, values_of
 from lagco.study.settings import PACE
 from lagco.study.tables import training_cpu
 
@@ -23,8 +23,8 @@ ITERATIVE = "iterative"
 #: problems that the paper calls real-world ones
 APPLIED = ("placement", "ospf", "traffic", "cyber-path")
 YES, PARTLY, NO, OPEN = "agrees", "agrees in part", "disagrees", "not measured"
-#: entries below which a verdict is preliminary: a quarter of the paper's
-_FEW = 7
+#: entries below which a verdict is preliminary: half of the paper's
+_FEW = 14
 #: differences of scores that tables do not show
 _ALIKE = 0.005
 
@@ -66,8 +66,8 @@ def claims_table(study: Study, setting: str) -> Table:
     ]
     caption = (
         "Claims of the paper. Scores: interquartile means over unseen instances, best test "
-        "episode; an entry is a problem and a strategy; probabilities are those of doing better "
-        "on an unseen instance, with 95 % bootstrap intervals over instances."
+        "episode; an entry is a problem and a strategy; shares are of the unseen instances that "
+        "both were tested on, mean over entries, with 95 % bootstrap intervals."
     )
     return table(f"claims{file_part(study, setting)}", caption, columns, rows)
 
@@ -90,9 +90,8 @@ class _Scores:
     """Interquartile mean scores by problem, method and strategy; the paper's in the same form."""
 
     def __init__(self, study: Study, setting: str) -> None:
-        runs = study.runs(setting)
-        self.samples = {place: values_of(records, "score") for place, records in runs.items()}
-        found = {place: middle(values)[0] for place, values in self.samples.items()}
+        self.runs = study.runs(setting)
+        found = {p: middle(values_of(runs, "score"))[0] for p, runs in self.runs.items()}
         self.ours = {place: value for place, value in found.items() if value is not None}
         self.paper: dict[Place, float] = {
             (problem, method, strategy): value
@@ -115,17 +114,20 @@ def _ahead(scores: _Scores, words: str, others: Sequence[str]) -> Claim:
     ]
     if not places:
         return Claim(words, OPEN, "no runs of both", _wins(scores.paper, others))
-    sample = {f"{p} {s}": scores.samples[p, PACE, s] for p, s in places}
-    rivals = {f"{p} {s}": scores.samples[p, _best(scores.ours, p, s, others), s] for p, s in places}
-    chance = better(sample, rivals, list(sample))
+    sample, rivals = {}, {}
+    for p, s in places:
+        rival = _best(scores.ours, p, s, others)
+        sample[f"{p} {s}"] = instance_scores(scores.runs[p, PACE, s])
+        rivals[f"{p} {s}"] = instance_scores(scores.runs[p, rival, s])
+    share = better(sample, rivals, list(sample))
     won, even, of = _counts(scores.ours, others)
     verdict = PARTLY
-    if chance.low > 0.5 and 2 * won > of:
+    if share.low > 0.5 and 2 * won > of:
         verdict = YES
-    elif chance.high < 0.5 and 2 * (won + even) < of:
+    elif share.high < 0.5 and 2 * (won + even) < of:
         verdict = NO
     which = "the best of them" if len(others) > 1 else others[0]
-    ours = f"{_wins(scores.ours, others)}; better than {which} with probability {chance}"
+    ours = f"{_wins(scores.ours, others)}; better than {which} on {share_text(share)} of instances"
     missing = [m for m in others if not any(method == m for _, method, _ in scores.ours)]
     if missing:
         ours += f"; without {listed(missing)}"

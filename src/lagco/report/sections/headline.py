@@ -22,6 +22,7 @@ from lagco.report.sections.common import (
     file_part,
     measured_cell,
     policies_said,
+    share_text,
 )
 from lagco.report.tables import Cell, Column, Table, mark_best_down, table
 from lagco.results.measures import START_SCORE, maximised
@@ -34,7 +35,7 @@ from lagco.study.aggregates import (
     profile,
     shared_problems,
 )
-from lagco.study.scores import values_of
+from lagco.study.scores import instance_scores, values_of
 from lagco.study.settings import TIMED
 
 #: points of a performance profile, and scores that tables show alike
@@ -93,6 +94,10 @@ class _Results:
         samples = {name: self.samples[name] for name in names}
         return mean_ranks(samples, self.problems) if samples else {}
 
+    def paired(self, method: str) -> dict[str, dict[int, float]]:
+        """Scores by problem and instance, means over the runs that did not train on it."""
+        return {p: instance_scores(self.records[method][p]) for p in self.problems}
+
     @property
     def compared(self) -> list[str]:
         """Methods among them."""
@@ -129,12 +134,7 @@ def _of_strategy(study: Study, setting: str, strategy: str) -> list[Block]:
     shown = Shown(_overview(study, setting, strategy, results, aggregates))
     if len(results.compared) < 2 or not aggregates:
         return [shown]
-    leader = max(results.compared, key=lambda m: aggregates[m].value)
-    against = {
-        method: better(results.samples[leader], results.samples[method], results.problems)
-        for method in aggregates
-        if method != leader
-    }
+    leader, against = _lead(results, aggregates)
     found: list[Block] = [
         Findings(_findings(study, setting, strategy, aggregates, leader, against, results)),
         shown,
@@ -147,15 +147,16 @@ def _of_strategy(study: Study, setting: str, strategy: str) -> list[Block]:
                 Plot("Mean rank", _ranks(results.ranks())),
                 Plot(
                     f"{label_of(leader)} does better than …",
-                    _intervals(against, "probability of improvement", middle=0.5),
+                    _intervals(against, "share of instances", middle=0.5),
                 ),
             ],
             f"Over {listed(results.problems)}, agents trained on {strategy} instances, unseen "
             "instances, best test episode. Aggregate score: interquartile mean of all scores "
             "together. Profile: share of instances with at least a score, mean over problems. "
             "Rank: by interquartile mean on each problem, 1 is best, mean over problems. "
-            "Probability of improvement: on an instance drawn at random, ties count half, mean "
-            "over problems. Bars: 95 % bootstrap intervals, instances drawn within problems.",
+            "Does better: on what share of the instances that both were tested on, ties count "
+            "half, mean over problems. Bars: 95 % bootstrap intervals, instances drawn within "
+            "problems.",
         ),
     ]
     missing = [
@@ -168,7 +169,30 @@ def _of_strategy(study: Study, setting: str, strategy: str) -> list[Block]:
     return found
 
 
+def _lead(
+    results: _Results, aggregates: Mapping[str, Estimated]
+) -> tuple[str, dict[str, Estimated]]:
+    """Method with the largest aggregate score, and on which share it beats each other one."""
+    leader = max(results.compared, key=lambda m: aggregates[m].value)
+    against = {
+        method: better(results.paired(leader), results.paired(method), results.problems)
+        for method in aggregates
+        if method != leader
+    }
+    return leader, against
+
+
 # -- in words
+
+
+def findings(study: Study, setting: str, strategy: str) -> list[str]:
+    """Findings in words; none where fewer than two methods can be compared."""
+    results = _Results.of(study, setting, strategy)
+    aggregates = results.aggregates()
+    if len(results.compared) < 2 or not aggregates:
+        return []
+    leader, against = _lead(results, aggregates)
+    return _findings(study, setting, strategy, aggregates, leader, against, results)
 
 
 def _findings(
@@ -185,14 +209,14 @@ def _findings(
     found = [
         f"{label_of(leader)} has the largest aggregate score over "
         f"{count_of(len(results.problems), 'problem')}, {aggregates[leader]}, before "
-        f"{label_of(second)} with {aggregates[second]}. It {_verdict(against[second])} than {label_of(second)} on an "
-        f"unseen instance (probability {against[second]})."
+        f"{label_of(second)} with {aggregates[second]}. It {_verdict(against[second])} than "
+        f"{label_of(second)} on unseen instances (on {share_text(against[second])} of them)."
     ]
     timed = [name for name in TIMED if name in aggregates]
     if timed:
         said = [
             f"{name} scores {aggregates[name]} and {label_of(leader)} {_verdict(against[name])}"
-            f" ({against[name]})"
+            f" (on {share_text(against[name])} of the instances)"
             for name in timed
         ]
         found.append(f"In equal time, {'; '.join(said)}.")
@@ -200,10 +224,10 @@ def _findings(
     return found
 
 
-def _verdict(probability: Estimated) -> str:
-    if probability.low > 0.5:
+def _verdict(share: Estimated) -> str:
+    if share.low > 0.5:
         return "does better"
-    return "does worse" if probability.high < 0.5 else "does neither clearly better nor worse"
+    return "does worse" if share.high < 0.5 else "does neither clearly better nor worse"
 
 
 def _transfer(study: Study, setting: str, results: _Results) -> list[str]:
