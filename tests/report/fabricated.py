@@ -249,6 +249,7 @@ def _run(writer, problem, data, method, strategy, fold, seed, extent):
             "seconds": round(extent.steps / rate, 2) + 1.0,
             "cpu_s": 0.9 * extent.steps / rate,
             "train_s": round(extent.steps / rate, 2),
+            "train_cpu_s": round(0.9 * extent.steps / rate, 2),
             "evaluate_s": 1.0,
             "steps_per_s": round(rate, 1),
             "curve_s": (steps / rate).round(2).tolist(),

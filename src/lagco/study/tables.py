@@ -279,18 +279,14 @@ def _paper_times(record: Record) -> list[float] | None:
 
 
 def training_cpu(ledger: Ledger, run: Record) -> float | None:
-    """CPU seconds of a training run, with those of pre-training its encoder.
+    """Processor seconds of a training run, with those of pre-training its encoder.
 
-    A record has the CPU seconds of training and testing together; training counts with its share of
-    the time by the clock. None where they were not measured.
+    None where they were not measured.
     """
-    cpu, seconds, train = (run.measured.get(name) for name in ("cpu_s", "seconds", "train_s"))
-    if not cpu or not seconds or train is None:
-        return None
-    encoder = 0.0
+    found: list[Any] = [run.measured.get("train_cpu_s")]
     if run.spec["encoder"] is not None:
         try:
-            encoder = float(ledger.find("encoder", run.spec["encoder"]).measured.get("cpu_s", 0.0))
+            found.append(ledger.find("encoder", run.spec["encoder"]).measured.get("cpu_s"))
         except LagcoError:
             return None
-    return float(cpu) * min(float(train) / float(seconds), 1.0) + encoder
+    return None if None in found else float(sum(found))

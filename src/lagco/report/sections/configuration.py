@@ -193,6 +193,7 @@ def _runs(study: Study) -> Table:
         *(Column(f"unseen {m} {s}", f"{m} {s}") for m in measures for s in ("best", "first")),
         Column("delta score", "delta"),
         Column("train_s", "seconds"),
+        Column("train_cpu_s", "processor seconds"),
     ]
     rows = []
     for setting in study.settings:
@@ -210,6 +211,7 @@ def _runs(study: Study) -> Table:
                         *(unseen[m][s] for m in measures for s in ("best", "first")),
                         record.result["summary"]["delta"].get("score"),
                         record.measured.get("train_s"),
+                        record.measured.get("train_cpu_s"),
                     )
                 )
     caption = (
