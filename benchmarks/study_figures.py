@@ -85,7 +85,8 @@ def generalization(study: Study) -> bytes:
                 axes.plot([x, x], [low, high], color=look_of(method).colour, linewidth=1)
             _dots(axes, method, [x for x, _ in found], [middle(v)[0] for _, v in found])
         axes.set_xticks(range(len(strategies)), [LETTERS.get(s, s) for s in strategies])
-        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+        axes.set_xlim(-0.5, len(strategies) - 0.5)
+        _room(axes)
 
     problems = study.problems_of(setting)
     across = [n for n in ACROSS if any(n in study.policies(setting, p) for p in problems)]
@@ -157,7 +158,7 @@ def training_cost(study: Study) -> bytes:
         axes.set_xlim(0.5 * min(costs.values()), 2 * max(costs.values()))
         _logarithmic(axes.xaxis)
         axes.set_xlabel("CPU seconds")
-        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+        _room(axes)
 
     problems = problems_in_order(problem for problem, _ in costs)
     across = [n for n in ACROSS if any(n in study.policies(setting, p) for p in problems)]
@@ -241,6 +242,12 @@ def _marker(method: str, size: float) -> dict[str, Any]:
 
 def _dots(axes: Any, method: str, x: Sequence[float], y: Sequence[Any], size: float = 5) -> None:
     axes.plot(x, y, linestyle="none", **_marker(method, size))
+
+
+def _room(axes: Any) -> None:
+    """Scores from 0 on, unless all of them are high, with room for the marks at the ends."""
+    low, high = axes.get_ylim()
+    axes.set_ylim(low - 0.05 if low > 0.5 else min(low, -0.03), high + 0.04 * (high - low))
 
 
 def _across(axes: Any, name: str, value: float | None) -> None:
