@@ -225,15 +225,18 @@ def _missing(study: Study) -> str:
     places = study.runs(study.settings[0])
     parts = []
     for method in known_methods():
-        absent = {p: [s for s in STRATEGIES if (p, method, s) not in places] for p in ENTRIES}
+        lacking: dict[tuple[str, ...], list[str]] = {}
+        for problem in ENTRIES:
+            absent = tuple(s for s in STRATEGIES if (problem, method, s) not in places)
+            lacking.setdefault(absent, []).append(problem)
+        lacking.pop((), None)
         named = [
-            problem if len(lacking) == len(STRATEGIES) else f"{problem} ({', '.join(lacking)})"
-            for problem, lacking in absent.items()
-            if lacking
+            f"{', '.join(problems) if len(problems) < len(ENTRIES) else 'all problems'}"
+            f"{'' if absent == STRATEGIES else f' ({listed(absent)})'}"
+            for absent, problems in lacking.items()
         ]
-        whole = all(len(lacking) == len(STRATEGIES) for lacking in absent.values())
         if named:
-            parts.append(f"- `{method}`: {'all problems' if whole else ', '.join(named)}\n")
+            parts.append(f"- `{method}`: {'; '.join(named)}\n")
     failed = len(study.failures)
     parts += [f"- {count_of(failed, 'task')} failed\n"] if failed else []
     return "".join(parts) or "Every entry has at least one run.\n"

@@ -183,15 +183,15 @@ def _gaps(study: Study, setting: str, scores: _Scores) -> Claim:
     paper = _means(theirs)
     if PACE not in gaps:
         return Claim(words, OPEN, "no runs", paper)
-    least = mean(levels[PACE]) / 2  # who scores nothing anywhere has no gap either
+    least = mean(levels[PACE]) / 3  # who scores nothing anywhere has no gap either
     rivals = [m for m in theirs if m in gaps and m != PACE and mean(levels[m]) >= least]
     if not rivals:
-        return Claim(words, OPEN, "no other method has half of its score", paper)
+        return Claim(words, OPEN, "no other method has a third of its score", paper)
     ours = {m: mean(gaps[m]) for m in (PACE, *rivals)}
     smaller = [m for m in rivals if ours[m] < ours[PACE] - _ALIKE]
     verdict = YES if not smaller else PARTLY if 2 * len(smaller) <= len(rivals) else NO
     said = _means({m: gaps[m] for m in theirs if m in ours})
-    said += " (solver scores; methods with half of its score or more)"
+    said += " (solver scores; methods with a third of its score or more)"
     return Claim(words, _so_far(verdict, len(gaps[PACE])), said, paper)
 
 

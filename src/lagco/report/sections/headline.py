@@ -212,14 +212,18 @@ def _findings(
         f"{label_of(second)} with {aggregates[second]}. It {_verdict(against[second])} than "
         f"{label_of(second)} on unseen instances (on {share_text(against[second])} of them)."
     ]
-    timed = [name for name in TIMED if name in aggregates]
-    if timed:
+    apart = [label_of(m) for m in results.trained if m not in results.compared]
+    if apart:
+        found[0] += f" Not compared, because runs are missing: {listed(apart)}."
+    for when, names in (("Without training", ("greedy",)), ("In equal time", TIMED)):
         said = [
             f"{name} scores {aggregates[name]} and {label_of(leader)} {_verdict(against[name])}"
             f" (on {share_text(against[name])} of the instances)"
-            for name in timed
+            for name in names
+            if name in aggregates
         ]
-        found.append(f"In equal time, {'; '.join(said)}.")
+        if said:
+            found.append(f"{when}, {'; '.join(said)}.")
     found += _transfer(study, setting, results) + _growth(study)
     return found
 
@@ -364,7 +368,9 @@ def _intervals(
         ends = {"x0": middle, "x1": middle, "y0": -0.5, "y1": len(names) - 0.5}
         shapes = [{"type": "line", "line": {"width": 1, "dash": "dot", "color": "#888"}} | ends]
     y_axis = named_axis([label_of(name) for name in names])
-    x_axis = axis(title, range=[0, 1]) if middle is not None else axis(title, rangemode="tozero")
+    x_axis = (
+        axis(title, range=[-0.04, 1.04]) if middle is not None else axis(title, rangemode="tozero")
+    )
     return figure(traces, x_axis, y_axis, shapes=shapes)
 
 
