@@ -368,9 +368,8 @@ def _intervals(
         ends = {"x0": middle, "x1": middle, "y0": -0.5, "y1": len(names) - 0.5}
         shapes = [{"type": "line", "line": {"width": 1, "dash": "dot", "color": "#888"}} | ends]
     y_axis = named_axis([label_of(name) for name in names])
-    x_axis = (
-        axis(title, range=[-0.04, 1.04]) if middle is not None else axis(title, rangemode="tozero")
-    )
+    ends_shown = {"rangemode": "tozero"} if middle is None else {"range": [-0.04, 1.04]}
+    x_axis = axis(title, **ends_shown)
     return figure(traces, x_axis, y_axis, shapes=shapes)
 
 
