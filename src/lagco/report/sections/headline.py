@@ -136,7 +136,7 @@ def _of_strategy(study: Study, setting: str, strategy: str) -> list[Block]:
         return [shown]
     leader, against = _lead(results, aggregates)
     found: list[Block] = [
-        Findings(_findings(study, setting, strategy, aggregates, leader, against, results)),
+        Findings(_findings(study, setting, aggregates, leader, against, results)),
         shown,
         Heading("Over all problems"),
         Legend(list(aggregates)),
@@ -192,13 +192,12 @@ def findings(study: Study, setting: str, strategy: str) -> list[str]:
     if len(results.compared) < 2 or not aggregates:
         return []
     leader, against = _lead(results, aggregates)
-    return _findings(study, setting, strategy, aggregates, leader, against, results)
+    return _findings(study, setting, aggregates, leader, against, results)
 
 
 def _findings(
     study: Study,
     setting: str,
-    strategy: str,
     aggregates: Mapping[str, Estimated],
     leader: str,
     against: Mapping[str, Estimated],
