@@ -6,10 +6,13 @@ import json
 import lzma
 import shutil
 import socket
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import lagco.report
+from lagco.cli import app
 from lagco.errors import LagcoError
 from lagco.study import Ledger, Snapshot, export
 from lagco.study.archive import without_folders
@@ -129,3 +132,11 @@ def test_nothing_is_added_to_a_file_and_nothing_comes_from_nowhere(packed, tmp_p
         Snapshot(tmp_path / "nowhere")
     with pytest.raises(LagcoError, match="holds no record"):
         export(tmp_path, tmp_path / "r.jsonl.xz")
+
+
+def test_the_commands_export_and_report(study, tmp_path):
+    file, page = str(tmp_path / "r.jsonl.xz"), str(tmp_path / "r.html")
+    made = CliRunner().invoke(app, ["study", "export", str(study), "--out", file, "--name", "mine"])
+    assert made.exit_code == 0 and "r.jsonl.xz (0." in made.output
+    shown = CliRunner().invoke(app, ["report", file, "--out", page])
+    assert shown.exit_code == 0 and "<h1>Study report: mine</h1>" in Path(page).read_text()

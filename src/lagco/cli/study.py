@@ -97,7 +97,7 @@ def _study() -> None:
 def _export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.")],
     out: Annotated[Path, typer.Option(help="The file.")] = Path("records.jsonl.xz"),
-    name: Annotated[str | None, typer.Option(help="Of the study [default: DIR's].")] = None,
+    name: Annotated[str | None, typer.Option(help="Of the study; that of DIR without.")] = None,
 ) -> None:
     """Write the records of a study to one compressed file.
 
