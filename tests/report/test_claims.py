@@ -41,6 +41,12 @@ def test_strategies_are_those_of_the_applied_problem(found):
     assert ours.paper.startswith("best on 4 of 4; mean scores: small 0.73, medium 0.78")
 
 
+def test_losses_are_compared_over_the_same_entries(found):
+    ours = claim(found, "projection loses least")
+    assert ours.ours.startswith("mean loss: g-discrete-m 0.")
+    assert "4 entries that all of these have" in ours.ours and "projection 0." in ours.ours
+
+
 def test_times_are_compared_by_exponents_and_ratios(found):
     ours = claim(found, "decision times")
     assert ours.verdict == YES and ours.ours.startswith("smaller exponent on 2 of 2 problems")

@@ -75,8 +75,9 @@ def check_latex(text):
     outside_of_mathematics = re.sub(r"\$[^$]*\$", "", bare)
     assert not re.search(r"[_^#<>]", outside_of_mathematics)
     for columns, inner in re.findall(
-        r"\\begin\{tabular\}\{(\w+)\}(.*?)\\end\{tabular\}", body, re.S
+        r"\\begin\{tabular\}\{((?:[lr]|p\{[^}]*\})+)\}(.*?)\\end\{tabular\}", body, re.S
     ):
+        columns = re.sub(r"p\{[^}]*\}", "p", columns)
         for line in inner.split(r"\\")[:-1]:
             cells = re.split(r"(?<!\\)&", line)
             spans = [re.search(r"\\multicolumn\{(\d+)\}", cell) for cell in cells]
@@ -91,6 +92,13 @@ def test_latex_is_well_formed():
     assert r"{\tiny 16--84 \%} & {\tiny 0.10--0.30} &  &  & " in text
     assert r"{\tiny paper} & {\tiny $0.25$} &  &  & " in text
     assert r"\cmidrule(lr){2-3}\cmidrule(lr){4-5}" in text
+
+
+def test_long_texts_of_a_latex_table_are_broken():
+    columns = [Column("a", "a"), Column("b", "b"), Column("c", "c")]
+    text = to_latex(table("long", "", columns, [["x" * 80, "word " * 30, 1.5]]))
+    check_latex(text)
+    assert r"\begin{tabular}{p{0.42\linewidth}p{0.42\linewidth}r}" in text
 
 
 @given(st.text(max_size=40))

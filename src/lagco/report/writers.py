@@ -17,6 +17,8 @@ from lagco.report.templating import HTML, LATEX, Tex, latex_text
 
 #: a LaTeX table with more columns is divided between groups, as the paper does
 _MOST_COLUMNS = 11
+#: characters of a text from which on it is broken into lines
+_LONG = 60
 #: significant digits in a file of numbers
 _DIGITS = 10
 #: parts of a divided table that fit on a page
@@ -177,11 +179,28 @@ def _latex_part(table: Table) -> dict[str, Any]:
         groups.append({"name": name, "span": span, "first": place, "last": place + span - 1})
         place += span
     return {
-        "alignment": "".join("r" if is_number else "l" for is_number in _numeric(table)),
+        "alignment": _alignment(table),
         "groups": groups,
         "titles": [column.title for column in table.columns],
         "rows": [_latex_row(table, row) for row in table.rows],
     }
+
+
+def _alignment(table: Table) -> Tex:
+    """Numbers to the right, texts to the left; long texts share the width of the line."""
+    texts = [[r[i].value for r in table.rows] for i in range(len(table.columns))]
+    wrapped = {
+        i
+        for i, column in enumerate(texts)
+        if any(isinstance(v, str) and len(v) > _LONG for v in column)
+    }
+    share = 0.85 / max(len(wrapped), 1) if len(wrapped) > 1 else 0.5
+    marks = ("r" if is_number else "l" for is_number in _numeric(table))
+    return Tex(
+        "".join(
+            f"p{{{share:.2f}\\linewidth}}" if i in wrapped else mark for i, mark in enumerate(marks)
+        )
+    )
 
 
 def _latex_row(table: Table, row: Sequence[Cell]) -> dict[str, Any]:
