@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo compare test test-all lint format bench docs release-check clean setup
+.PHONY: demo compare test test-all lint format bench study-page docs release-check clean setup
 
 setup: $(READY)
 
@@ -49,6 +49,10 @@ bench: $(READY)  ## the figures in docs/results
 	$(BIN)/lagco bench encode
 	$(BIN)/lagco bench latency
 	$(BIN)/lagco bench throughput
+
+LEDGER ?= study
+study-page: $(READY)  ## publish a study: records, page, tables and figures, tables in the documents
+	$(BIN)/python -m benchmarks.publish_study $(LEDGER)
 
 docs: $(READY)  ## the documentation site, in build/site
 	$(BIN)/mkdocs build

@@ -8,7 +8,7 @@ import importlib
 _MODULES = {
     "instance_kinds": ("instance-text", "instance-native", "demands", "solution", "data-set"),
     "trained_kinds": ("agent", "encoder", "space", "checkpoint", "run", "demonstrations"),
-    "study_kinds": ("record", "failure", "claim", "study", "config"),
+    "study_kinds": ("record", "archive", "failure", "claim", "study", "config"),
 }
 KINDS = {kind: module for module, kinds in _MODULES.items() for kind in kinds}
 

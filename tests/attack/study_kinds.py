@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import lzma
 
 from lagco.agents.config import train_config
+from lagco.study.archive import Snapshot, export
 from lagco.study.claims import CLAIM
 from lagco.study.execute import last_settings
 from lagco.study.ledger import FAILURE, NOTE, RECORD, Ledger
@@ -46,6 +48,27 @@ def record():
         return [found.content() for found in records], ledger.contents()
 
     yield Variant(files, load_records, about, layers)
+
+
+def archive():
+    """Records in one file; what is inside is mutated, and then the packed bytes are."""
+
+    def write(folder):
+        for task in _tasks():
+            Ledger(folder).write(task, {"score": 0.5, "episodes": [1.0, 2.0]}, {"seconds": 1.0})
+        export(folder, folder / "r.jsonl.xz", name="study")
+
+    def load_text(folder):
+        packed = lzma.compress((folder / "r.jsonl").read_bytes())
+        (folder / "r.jsonl.xz").write_bytes(packed)
+        return Snapshot(folder / "r.jsonl.xz")
+
+    def about(study):
+        return study.contents(), study.settings(), study.failures(), study.name
+
+    packed = written(write)["r.jsonl.xz"]
+    yield Variant({"r.jsonl": lzma.decompress(packed)}, load_text, about)
+    yield Variant({"r.jsonl.xz": packed}, lambda f: Snapshot(f / "r.jsonl.xz"), about)
 
 
 def failure():

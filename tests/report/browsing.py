@@ -19,6 +19,7 @@ def opened(browser, path, width=1280, scheme="light"):
     page.on("dialog", lambda dialog: (page.troubles.append("dialog"), dialog.dismiss()))
     page.on("request", lambda request: _note_request(page, request.url))
     page.goto(path.as_uri())
+    page.wait_for_function("!!window.drawAll")
     page.evaluate("drawAll()")
     page.wait_for_function(
         "[...document.querySelectorAll('.plot')].filter(p => p.offsetParent)"

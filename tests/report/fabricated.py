@@ -81,6 +81,7 @@ class Writer:
         seconds = self._written % 60
         circumstances = {
             "seconds": 1.5,
+            "cpu_s": 1.0,
             "host": f"node-1{self.word}",
             "cpu": f"Imaginary CPU 3000{self.word}",
             "finished": f"2026-01-02T03:{self._written // 60 % 60:02d}:{seconds:02d}.000+00:00",
@@ -105,6 +106,7 @@ def write_ledger(folder: Path, extent: Extent = SMALL, seed: int = 0) -> Path:
         used[problem] = data = _data(writer, problem, extent)
         _policies(writer, problem, data, extent)
         runs += _planned_runs(problem, data, extent)
+    writer.write("encoder", "tsp-full", ENCODER, {"sha256": "0" * 64})
     for arguments in runs[: len(runs) - extent.missing]:
         _run(writer, *arguments, extent)
     for problem in extent.problems:
@@ -119,6 +121,8 @@ def write_ledger(folder: Path, extent: Extent = SMALL, seed: int = 0) -> Path:
 
 
 CODE = {"version": "0.1.0", "hash": "0" * 64}
+ENCODER = {"problem": "tsp", "features": "full", "seed": 42, "code": CODE}
+ENCODER_KEY = sha256(canonical_json(["encoder", ENCODER]).encode())
 
 
 def _data(writer, problem, extent):
@@ -205,7 +209,7 @@ def _run_spec(problem, data, method, strategy, fold, seed, extent):
         "train": train,
         "config": config.as_dict(),
         "overrides": {},
-        "encoder": None if "discrete" in method else sha256(b"encoder"),
+        "encoder": None if "discrete" in method else ENCODER_KEY,
         "episodes": extent.episodes,
         "code": CODE,
     }
@@ -242,7 +246,10 @@ def _run(writer, problem, data, method, strategy, fold, seed, extent):
             "weights": "0" * 64,
         },
         {
+            "seconds": round(extent.steps / rate, 2) + 1.0,
+            "cpu_s": 0.9 * extent.steps / rate,
             "train_s": round(extent.steps / rate, 2),
+            "train_cpu_s": round(0.9 * extent.steps / rate, 2),
             "evaluate_s": 1.0,
             "steps_per_s": round(rate, 1),
             "curve_s": (steps / rate).round(2).tolist(),
@@ -393,7 +400,7 @@ def _embedding(writer, problem):
         "instances": 20,
         "shown": 2,
         "states": 400,
-        "encoder": sha256(b"encoder"),
+        "encoder": ENCODER_KEY,
         "seed": 42,
         "code": CODE,
     }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import zlib
 from html.parser import HTMLParser
 
 
@@ -38,9 +40,20 @@ class Markup(HTMLParser):
             self.text += data
 
     @property
+    def packed(self):
+        """Texts that the page carries compressed: plotly, then figures and files as JSON."""
+        kinds = [text for kind, text in self.scripts if kind == "application/octet-stream"]
+        return [zlib.decompress(base64.b64decode(text)).decode() for text in kinds]
+
+    @property
     def figures(self):
         """Plotly figures."""
-        return [json.loads(text) for kind, text in self.scripts if kind == "application/json"]
+        return list(json.loads(self.packed[1])["figures"].values())
+
+    @property
+    def files(self):
+        """Files to download, by name."""
+        return json.loads(self.packed[1])["files"]
 
     def sections(self):
         """Anchors of the sections."""

@@ -75,11 +75,19 @@ def test_a_click_in_the_legend_hides_a_method_everywhere(page):
     page.wait_for_function(f"{count} == {before}")
 
 
+def test_a_click_saves_a_table(page, report):
+    with page.expect_download() as saved:
+        page.locator("#headline [data-file$='.csv']:visible").first.click()
+    name = saved.value.suggested_filename
+    assert saved.value.path().read_bytes() == (report.with_suffix(".tables") / name).read_bytes()
+
+
 def test_it_prints_what_was_not_looked_at(browser, report, tmp_path):
     context = browser.new_context()
     context.set_default_timeout(180_000)
     page = context.new_page()
     page.goto(report.as_uri())
+    page.wait_for_function("!!window.drawAll")
     page.pdf(path=tmp_path / "report.pdf", prefer_css_page_size=True)
     drawn = "[...document.querySelectorAll('.plot')].filter(p => p.offsetParent && !p.drawn)"
     assert page.evaluate(f"{drawn}.length") == 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
 import re
 import shutil
 
@@ -24,9 +26,7 @@ def test_every_section_has_something(report):
     empty = [attrs for tag, attrs in page.elements if attrs.get("class") == "empty"]
     assert not empty
     assert len(page.figures) > 40
-    links = {
-        attrs["href"] for tag, attrs in page.elements if tag == "a" and "download" not in attrs
-    }
+    links = {attrs["href"] for tag, attrs in page.elements if tag == "a"}
     assert links == {f"#{section.name}" for section in SECTIONS}
 
 
@@ -58,14 +58,22 @@ def test_the_page_asks_for_nothing(report):
 
 
 def test_names_cannot_leave_their_place(hostile):
-    text = hostile.read_text()
-    page = Markup(text)
+    page = Markup(hostile.read_text())
     kinds = [kind for kind, _ in page.scripts]
-    assert kinds.count(None) == 2, "only plotly and the page's own script run"
-    assert page.figures  # all of them are JSON to the end
+    assert kinds == ["application/octet-stream"] * 2 + [None], "only the page's own script runs"
+    policy = next(a["content"] for _, a in page.elements if "http-equiv" in a)
+    allowed = re.findall(r"'sha256-([^']+)'", policy)
+    scripts = [page.packed[0], page.scripts[-1][1]]
+    hashes = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
+    assert allowed == hashes, "and plotly, once it is unpacked"
     assert not [a for _, a in page.elements if any(name.startswith("on") for name in a)]
     assert not [a for tag, a in page.elements if tag == "img" and a.get("src") == "x"]
-    for name in (EVIL, f"node-1{WORD}", f"MemoryError: out of memory{WORD}", f"G{WORD}"):
+    for name in (
+        EVIL,
+        f"Imaginary CPU 3000{WORD}",
+        f"MemoryError: out of memory{WORD}",
+        f"G{WORD}",
+    ):
         assert name in page.text, "names are shown as they are"
     for figure in page.figures:
         for trace in figure["data"]:
@@ -92,7 +100,7 @@ def test_what_is_missing_is_said(tmp_path):
 
 
 def test_errors_name_the_folder(tmp_path):
-    with pytest.raises(LagcoError, match="nowhere: no such folder"):
+    with pytest.raises(LagcoError, match="nowhere: no such folder or file"):
         lagco.report.build(tmp_path / "nowhere", tmp_path / "r.html")
     with pytest.raises(LagcoError, match="holds no record.*lagco study"):
         lagco.report.build(tmp_path, tmp_path / "r.html")
@@ -190,6 +198,13 @@ def test_missing_and_failed_runs_are_counted(report):
     assert re.search(r"MemoryError: out of memory", report.read_text())
 
 
+def test_files_to_download_are_those_beside_the_page(report):
+    page = Markup(report.read_text())
+    beside = {path.name: path.read_text() for path in report.with_suffix(".tables").iterdir()}
+    assert page.files.items() <= beside.items()
+    offered = {a["data-file"] for _, a in page.elements if "data-file" in a}
+    assert offered == page.files.keys() and len(offered) > 40
+
+
 def test_the_page_is_small_enough(report):
-    plotly = max(len(text) for _, text in Markup(report.read_text()).scripts)
-    assert report.stat().st_size < plotly + 1_500_000
+    assert report.stat().st_size < 3_000_000

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lagco.report.tables import Cell, Column, mark_best, mark_best_down, shown, table
 from lagco.report.templating import latex_text
-from lagco.report.writers import to_csv, to_html, to_latex
+from lagco.report.writers import to_csv, to_html, to_latex, to_markdown
 from lagco.results.numbers import significant
 from tests.report.markup import Markup
 
@@ -38,8 +38,21 @@ def test_csv_comes_back_as_it_was():
     assert header[3:5] == ["first_group mean high", "first_group mean paper"]
     assert [row[0] for row in rows] == list(NAMES)
     assert [float(row[1]) for row in rows] == [0.125 * i for i in range(len(NAMES))]
-    assert float(rows[0][header.index("other & more mean")]) == 1 / 3  # in full
+    full = rows[0][header.index("other & more mean")]
+    assert full == "0.3333333333"  # to more digits than machines differ in
     assert rows[0][-1] == ""
+
+
+def test_markdown_has_one_line_per_row_and_escapes_names():
+    head, marks, *rows = to_markdown(example()).splitlines()
+    assert (
+        head
+        == "| name | mean, first\\_group | delta, first\\_group | mean, other & more | delta, other & more |"
+    )
+    assert marks == "| --- | ---: | ---: | ---: | ---: |"
+    assert rows[0] == "| a\\_b & 100% #1 | 0.00 *(0.25)* | 0.00 | **0.33** | – |"
+    assert rows[1].startswith("| \\<script\\> |") and len(rows) == len(NAMES)
+    assert to_markdown(example(["a|b"])).splitlines()[2].startswith("| a\\|b |")
 
 
 def check_latex(text):
@@ -62,8 +75,9 @@ def check_latex(text):
     outside_of_mathematics = re.sub(r"\$[^$]*\$", "", bare)
     assert not re.search(r"[_^#<>]", outside_of_mathematics)
     for columns, inner in re.findall(
-        r"\\begin\{tabular\}\{(\w+)\}(.*?)\\end\{tabular\}", body, re.S
+        r"\\begin\{tabular\}\{((?:[lr]|p\{[^}]*\})+)\}(.*?)\\end\{tabular\}", body, re.S
     ):
+        columns = re.sub(r"p\{[^}]*\}", "p", columns)
         for line in inner.split(r"\\")[:-1]:
             cells = re.split(r"(?<!\\)&", line)
             spans = [re.search(r"\\multicolumn\{(\d+)\}", cell) for cell in cells]
@@ -78,6 +92,13 @@ def test_latex_is_well_formed():
     assert r"{\tiny 16--84 \%} & {\tiny 0.10--0.30} &  &  & " in text
     assert r"{\tiny paper} & {\tiny $0.25$} &  &  & " in text
     assert r"\cmidrule(lr){2-3}\cmidrule(lr){4-5}" in text
+
+
+def test_long_texts_of_a_latex_table_are_broken():
+    columns = [Column("a", "a"), Column("b", "b"), Column("c", "c")]
+    text = to_latex(table("long", "", columns, [["x" * 80, "word " * 30, 1.5]]))
+    check_latex(text)
+    assert r"\begin{tabular}{p{0.42\linewidth}p{0.42\linewidth}r}" in text
 
 
 @given(st.text(max_size=40))

@@ -9,7 +9,9 @@ import typer
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Folder of a study, or its exported file.")
+    ],
     out: Annotated[Path, typer.Option(help="The page; tables go beside it.")] = Path("report.html"),
     episodes: Annotated[bool, typer.Option(help="Draw episodes of trained agents.")] = True,
     problem: Annotated[

@@ -31,6 +31,11 @@ STUDIES = {
     "throughput": "Measure the steps per second of training and testing.",
     "embeddings": "Measure and project action spaces.",
 }
+#: what is done with the folder of a study
+EXPORT = "export"
+_EXPORT = (
+    "Write the records of a study to one compressed file, from which lagco report makes its page."
+)
 
 Out = Annotated[Path, typer.Option(help="Folder of the ledger.")]
 Preset = Annotated[str, typer.Option(help="default, paper, smoke or tiny.")]
@@ -54,17 +59,19 @@ class StudyGroup(TyperGroup):
     """The commands of the studies, made from their settings when one is asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Names of the studies."""
-        return list(STUDIES)
+        """Names of the studies, and what is done with one."""
+        return [*STUDIES, EXPORT]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a study; for help, only its sentence."""
-        if cmd_name not in STUDIES:
-            raise UnknownName(suggest("study", cmd_name, STUDIES))
+        about = STUDIES | {EXPORT: _EXPORT}
+        if cmd_name not in about:
+            raise UnknownName(suggest("study", cmd_name, about))
         if ctx is not None and ctx.params.get("listed"):
-            return TyperCommand(cmd_name, help=STUDIES[cmd_name])
+            return TyperCommand(cmd_name, help=about[cmd_name])
         made = typer.Typer(add_completion=False)
-        made.command(cmd_name, context_settings=CONTEXT)(_command(cmd_name))
+        function = _export if cmd_name == EXPORT else _command(cmd_name)
+        made.command(cmd_name, context_settings=CONTEXT)(function)
         return typer.main.get_command(made)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -85,6 +92,22 @@ group = typer.Typer(
 @group.callback()
 def _study() -> None:
     """Run the paper's experiments; what is done is not done again."""
+
+
+def _export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.")],
+    out: Annotated[Path, typer.Option(help="The file.")] = Path("records.jsonl.xz"),
+    name: Annotated[str | None, typer.Option(help="Of the study; that of DIR without.")] = None,
+) -> None:
+    """Write the records of a study to one compressed file.
+
+    lagco report makes the same page from it as from the folder, without drawn episodes. Machines
+    are numbered instead of named.
+    """
+    from lagco.study import export
+
+    made = export(folder, out, name=name)
+    typer.echo(f"{made} ({made.stat().st_size / 1e6:.1f} MB)")
 
 
 def _command(study: str) -> Callable[..., None]:

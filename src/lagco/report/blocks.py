@@ -1,13 +1,12 @@
 """Blocks of a section; each writes itself as HTML by its macro in ``templates/blocks.html``.
 
-A section hands over plain strings: the templates escape them. Figures are plain dictionaries of
-plotly and go through :func:`json_for_script`.
+A section hands over plain strings: the templates escape them. Figures (plain dictionaries of
+plotly) and files to download are kept by the page, which carries them packed.
 """
 
 from __future__ import annotations
 
 import base64
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,10 +33,12 @@ class Block(ABC):
 
 
 class Page:
-    """State that blocks share: numbers for elements, and the tables that were shown."""
+    """State that blocks share: numbers for elements, tables that were shown, figures and files."""
 
     def __init__(self) -> None:
         self.tables: dict[str, Table] = {}
+        self.figures: dict[str, Mapping[str, Any]] = {}
+        self.files: dict[str, str] = {}
         self._count = 0
 
     def number(self) -> int:
@@ -56,12 +57,6 @@ class Page:
     def all(self, blocks: Sequence[Block]) -> list[Markup]:
         """Blocks as HTML, in order."""
         return [block.html(self) for block in blocks]
-
-
-def json_for_script(value: Any) -> Markup:
-    """JSON that cannot end the script element it stands in."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII only
-    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 @dataclass(frozen=True)
@@ -126,9 +121,11 @@ class Shown(Block):
     def html(self, page: Page) -> Markup:
         """A figure that holds the table."""
         table = page.add(self.table)
-        files = [(f"{table.name}.csv", "text/csv", "CSV", _base64(to_csv(table)))]
+        files = {f"{table.name}.csv": "CSV"}
+        page.files[f"{table.name}.csv"] = to_csv(table)
         if not self.files_only:
-            files.append((f"{table.name}.tex", "text/plain", "LaTeX", _base64(to_latex(table))))
+            files[f"{table.name}.tex"] = "LaTeX"
+            page.files[f"{table.name}.tex"] = to_latex(table)
         parts: list[tuple[str, Markup]] = []
         folded = 0
         if not self.files_only and self.by_group and table.groups():
@@ -136,12 +133,7 @@ class Shown(Block):
         elif not self.files_only:
             parts = [("", to_html(table))]
             folded = len(table.rows) if len(table.rows) > _FOLDED else 0
-        return _MACROS.shown(table.caption, files, parts, folded)
-
-
-def _base64(content: str | bytes) -> str:
-    encoded = content.encode() if isinstance(content, str) else content
-    return base64.b64encode(encoded).decode()
+        return _MACROS.shown(table.caption, list(files.items()), parts, folded)
 
 
 @dataclass(frozen=True)
@@ -159,8 +151,10 @@ class Plot(Block):
     height: int = 270
 
     def html(self, page: Page) -> Markup:
-        """A place for the figure and its data."""
-        return _MACROS.plot(page.number(), self.title, self.height, json_for_script(self.figure))
+        """A place for the figure."""
+        name = f"plot-{page.number()}"
+        page.figures[name] = self.figure
+        return _MACROS.plot(name, self.title, self.height)
 
 
 @dataclass(frozen=True)
@@ -299,5 +293,5 @@ class Film(Block):
 
     def html(self, page: Page) -> Markup:
         """Frames, and a slider where there are several."""
-        frames = [(_base64(frame.png), frame.line) for frame in self.frames]
+        frames = [(base64.b64encode(f.png).decode(), f.line) for f in self.frames]
         return _MACROS.film(self.title, self.caption, frames)

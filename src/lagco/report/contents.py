@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from lagco.report.blocks import Block
 from lagco.report.reading import Study
 from lagco.report.sections import (
+    claims,
     configuration,
     curves,
     distributions,
@@ -41,6 +42,7 @@ class Section:
 
 SECTIONS = (
     Section("headline", "Headline", headline.blocks),
+    Section("claims", "The paper's claims", claims.blocks),
     Section("overview", "What was run", overview.blocks),
     Section("generalization", "Generalisation", generalization.blocks),
     Section("gaps", "Train–test gaps", gaps.blocks),

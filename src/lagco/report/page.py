@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import zlib
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -19,6 +20,7 @@ from lagco.report.tables import Table
 from lagco.report.templating import HTML
 from lagco.report.writers import to_csv, to_latex
 from lagco.store import write_atomically
+from lagco.store.text import compact_json
 
 
 def build(
@@ -33,11 +35,11 @@ def build(
     The page depends on the ledger alone: the same records give the same bytes.
 
     Args:
-        folder: of the study.
+        folder: of the study, or the file that :func:`lagco.study.export` made of it.
         out: the HTML file; tables go to the folder of that name with the suffix ``.tables``.
         problems: classes (or ``module:Class``) of problems that are not lagco's, for the drawn
             episodes; nothing that a file names is imported.
-        episodes: whether to draw episodes.
+        episodes: whether to draw episodes; needs the agents and data of a folder.
     """
     study = Study(folder, problems=problems, episodes=episodes)
     out = Path(out)
@@ -49,13 +51,16 @@ def build(
 
 
 def _page(study: Study, page: Page) -> str:
-    plotly, script = _inline(_plotly()), _inline(_asset("page.js"))
+    plotly, script = _one_kind_of_line_end(_plotly()), _asset("page.js")
+    sections = [_written(section, study, page) for section in SECTIONS]
+    data = compact_json({"figures": page.figures, "files": page.files})
     return HTML.get_template("page.html").render(
         policy=_policy(plotly, script),
         study=study,
         style=Markup(_asset("page.css")),
-        sections=[_written(section, study, page) for section in SECTIONS],
-        plotly=Markup(plotly),
+        sections=sections,
+        plotly=_packed(plotly),
+        data=_packed(data),
         script=Markup(script),
     )
 
@@ -87,9 +92,13 @@ def _plotly() -> str:
     return str(offline.get_plotlyjs())
 
 
-def _inline(script: str) -> str:
-    """A script as it may stand in a page: one kind of line end, and no end tag within."""
-    return script.replace("\r\n", "\n").replace("\r", "\n").replace("</script", "<\\/script")
+def _one_kind_of_line_end(script: str) -> str:
+    return script.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _packed(text: str) -> str:
+    """A text as the page carries it: compressed by zlib, in base 64."""
+    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def _policy(*scripts: str) -> str:

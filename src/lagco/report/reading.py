@@ -11,36 +11,13 @@ from typing import Any, TypeAlias
 from lagco.errors import LagcoError
 from lagco.report.palette import methods_in_order, problems_in_order, strategies_in_order
 from lagco.results.measures import MEASURES, RETURN, START_SCORE
-from lagco.study import Ledger, Record, generalization_table
-from lagco.study.paper import departures
+from lagco.study import Record, Snapshot, generalization_table
+from lagco.study.paper import departures, paper_score
 from lagco.study.scores import transfer
 from lagco.study.tables import setting_of
 
 #: problem, method and strategy of runs
 Place: TypeAlias = tuple[str, str, str]
-
-
-class _ReadOnce(Ledger):
-    """A ledger that reads its records once: several tables are made from them."""
-
-    @cached_property
-    def _known(self) -> list[Record]:
-        return super().records()
-
-    def records(self, kind: str | None = None, *, superseded: bool = False) -> list[Record]:
-        """All records, or those of a kind."""
-        if superseded:
-            return super().records(kind, superseded=True)
-        return [record for record in self._known if kind in (None, record.kind)]
-
-    @cached_property
-    def _by_key(self) -> dict[tuple[str, str], Record]:
-        return {(record.kind, record.key): record for record in self._known}
-
-    def find(self, kind: str, key: str | None) -> Record:
-        """The record with that key."""
-        known = self._by_key.get((kind, str(key)))
-        return super().find(kind, key) if known is None else known
 
 
 class Study:
@@ -55,11 +32,9 @@ class Study:
     def __init__(
         self, folder: str | Path, *, problems: Sequence[Any] = (), episodes: bool = True
     ) -> None:
-        self.ledger: Ledger = _ReadOnce(folder)
+        self.ledger = Snapshot(folder)
         self.problems = tuple(problems)
-        self.episodes = episodes
-        if not self.ledger.root.is_dir():
-            raise LagcoError(f"{folder}: no such folder; give the folder of a study")
+        self.episodes = episodes and not self.ledger.is_file
         if not self.records():
             raise LagcoError(
                 f"{folder}: holds no record of a study; run one first, for instance "
@@ -136,12 +111,21 @@ class Study:
 
     def departures(self, setting: str) -> list[str]:
         """Points in which the runs of a setting are not by the paper's protocol."""
-        runs = (run for runs in self._runs[setting].values() for run in runs)
-        found: dict[str, list[str]] = {}
-        for run in runs:
-            for point in departures(self.ledger, run):
-                found.setdefault(point, []).append(str(run.spec["problem"]))
-        return list(found)
+        return self._departures[setting]
+
+    @cached_property
+    def _departures(self) -> dict[str, list[str]]:
+        return {
+            setting: list(
+                dict.fromkeys(
+                    point
+                    for runs in places.values()
+                    for run in runs
+                    for point in departures(self.ledger, run)
+                )
+            )
+            for setting, places in self._runs.items()
+        }
 
     @property
     def banner(self) -> str:
@@ -154,6 +138,12 @@ class Study:
         if not parts:
             return ""
         return " ".join([*parts, "So these runs are not compared with the paper's figures."])
+
+    def paper(self, setting: str, place: Place) -> dict[str, Any] | None:
+        """The paper's figures, where the runs there (or all, without any) are by its protocol."""
+        runs = self._runs[setting].get(place, ())
+        departed = [departures(self.ledger, run) for run in runs] or [self.departures(setting)]
+        return None if any(departed) else paper_score(*place)
 
     def transfer(self, setting: str, place: Place, measure: str) -> float | None:
         """Unseen minus seen of the runs at a place; None where either is missing."""
@@ -189,7 +179,7 @@ class Study:
     @property
     def title(self) -> str:
         """Heading of the page."""
-        return f"Study report: {self.ledger.root.name}"
+        return f"Study report: {self.ledger.name}"
 
     @property
     def lead(self) -> str:
@@ -224,6 +214,7 @@ _NOUNS = {
 _PLURALS = {
     "series of timed decisions": "series of timed decisions",
     "look at an action space": "looks at action spaces",
+    "entry": "entries",
 }
 
 

@@ -1,4 +1,4 @@
-"""Tables as HTML, LaTeX and CSV; every name is escaped for where it goes."""
+"""Tables as HTML, LaTeX, Markdown and CSV; every name is escaped for where it goes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ from lagco.report.templating import HTML, LATEX, Tex, latex_text
 
 #: a LaTeX table with more columns is divided between groups, as the paper does
 _MOST_COLUMNS = 11
+#: characters of a text from which on it is broken into lines
+_LONG = 60
+#: significant digits in a file of numbers
+_DIGITS = 10
 #: parts of a divided table that fit on a page
 _PER_FLOAT = 3
 
@@ -40,7 +44,7 @@ def _spans(table: Table) -> Iterator[tuple[str, int]]:
 
 
 def to_csv(table: Table) -> str:
-    """All numbers in full; low and high ends and the paper's figures are columns of their own."""
+    """Numbers to ten digits; low and high ends and the paper's figures are columns of their own."""
     extras = [_extras(table, place) for place in range(len(table.columns))]
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -69,7 +73,9 @@ def _extras(table: Table, place: int) -> list[str]:
 
 
 def _plain(value: object) -> object:
-    return "" if value is None else repr(value) if isinstance(value, float) else value
+    if isinstance(value, float):  # to more digits than any machine would differ in
+        return repr(float(f"{value:.{_DIGITS}g}"))
+    return "" if value is None else value
 
 
 # -- HTML
@@ -173,11 +179,28 @@ def _latex_part(table: Table) -> dict[str, Any]:
         groups.append({"name": name, "span": span, "first": place, "last": place + span - 1})
         place += span
     return {
-        "alignment": "".join("r" if is_number else "l" for is_number in _numeric(table)),
+        "alignment": _alignment(table),
         "groups": groups,
         "titles": [column.title for column in table.columns],
         "rows": [_latex_row(table, row) for row in table.rows],
     }
+
+
+def _alignment(table: Table) -> Tex:
+    """Numbers to the right, texts to the left; long texts share the width of the line."""
+    texts = [[r[i].value for r in table.rows] for i in range(len(table.columns))]
+    wrapped = {
+        i
+        for i, column in enumerate(texts)
+        if any(isinstance(v, str) and len(v) > _LONG for v in column)
+    }
+    share = 0.85 / max(len(wrapped), 1) if len(wrapped) > 1 else 0.5
+    marks = ("r" if is_number else "l" for is_number in _numeric(table))
+    return Tex(
+        "".join(
+            f"p{{{share:.2f}\\linewidth}}" if i in wrapped else mark for i, mark in enumerate(marks)
+        )
+    )
 
 
 def _latex_row(table: Table, row: Sequence[Cell]) -> dict[str, Any]:
@@ -215,3 +238,34 @@ def _latex_range(cell: Cell, column: Column) -> Tex:
     if cell.low < 0:
         return Tex(" to ".join(ends))
     return Tex("--".join(end.strip("$") for end in ends))
+
+
+# -- Markdown
+
+
+def to_markdown(table: Table) -> str:
+    """A table of Markdown, without caption; the paper's figures stand in brackets, in italics.
+
+    A column's group stands in its title where the table has several of them.
+    """
+    groups = len(table.groups()) > 1
+    titles = [f"{c.title}, {c.group}" if groups and c.group else c.title for c in table.columns]
+    marks = ["---:" if is_number else "---" for is_number in _numeric(table)]
+    rows = [
+        [_markdown_cell(cell, column) for cell, column in zip(row, table.columns, strict=True)]
+        for row in table.rows
+    ]
+    lines = [[_markdown_text(title) for title in titles], marks, *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _markdown_cell(cell: Cell, column: Column) -> str:
+    text = _markdown_text(shown_cell(cell, column))
+    if cell.best:
+        text = f"**{text}**"
+    return text if cell.paper is None else f"{text} *({shown(cell.paper, column)})*"
+
+
+def _markdown_text(text: str) -> str:
+    cleaned = re.sub(r"\s+", " ", text)
+    return re.sub(r"([\\`*_{}\[\]<>|])", r"\\\1", cleaned)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from lagco.study.archive import Snapshot, export
 from lagco.study.engines import Engine, LocalEngine, RayEngine
 from lagco.study.estimate import Estimate, Status, estimate, study_status
 from lagco.study.execute import Progress, StudyFailed, run_study
@@ -28,10 +29,12 @@ __all__ = [
     "Progress",
     "RayEngine",
     "Record",
+    "Snapshot",
     "Status",
     "StudyFailed",
     "embeddings",
     "estimate",
+    "export",
     "generalization",
     "generalization_table",
     "improvement_table",

@@ -6,6 +6,7 @@ runs, of which the bootstrap draws within each problem.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -15,7 +16,6 @@ import numpy as np
 from lagco.results.statistics import (
     interquartile_mean,
     mean,
-    probability_of_improvement,
     quantiles,
     stratified_interval,
 )
@@ -23,6 +23,8 @@ from lagco.results.statistics import (
 _RESAMPLES = 400
 #: values of a method by problem
 Sample: TypeAlias = Mapping[str, Sequence[float]]
+#: values of a method by problem and instance
+Paired: TypeAlias = Mapping[str, Mapping[int, float]]
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,21 @@ class Estimated:
 
 
 def shared_problems(samples: Mapping[str, Sample]) -> list[str]:
-    """Problems on which every method was tested, in the order of the first one."""
-    first = next(iter(samples.values()), {})
-    return [p for p in first if all(len(sample.get(p, ())) for sample in samples.values())]
+    """Problems over which methods are compared, in the order of the first method.
+
+    Those on which at least half of the methods were tested, where at least two methods were tested
+    on all of these; else those on which every method was. So a method whose runs are not all there
+    yet is left out of the comparison, instead of taking its problems out.
+    """
+    counts = Counter(
+        p for sample in samples.values() for p, values in sample.items() if len(values)
+    )
+    ordered = [p for p in next(iter(samples.values()), {}) if counts[p]]
+    usual = [p for p in ordered if 2 * counts[p] >= len(samples)]
+    whole = [m for m, sample in samples.items() if all(len(sample.get(p, ())) for p in usual)]
+    if len(whole) >= 2:
+        return usual
+    return [p for p in ordered if counts[p] == len(samples)]
 
 
 def aggregate(sample: Sample, problems: Sequence[str]) -> Estimated:
@@ -70,20 +84,23 @@ def mean_ranks(samples: Mapping[str, Sample], problems: Sequence[str]) -> dict[s
     return dict(zip(samples, np.mean(ranks, axis=0).tolist(), strict=True))
 
 
-def better(first: Sample, second: Sample, problems: Sequence[str], seed: int = 0) -> Estimated:
-    """How probably the first does better on an instance drawn at random, mean over problems."""
-    pairs = [(np.asarray(first[p]), np.asarray(second[p])) for p in problems]
+def better(first: Paired, second: Paired, problems: Sequence[str], seed: int = 0) -> Estimated:
+    """Share of instances on which the first does better than the second, mean over problems.
+
+    Only instances that both were tested on count, ties half. A paired comparison: instances differ
+    more from each other than methods do on one of them.
+    """
     rng = np.random.default_rng(seed)
+    wins = []
+    for problem in problems:
+        shared = sorted(first[problem].keys() & second[problem].keys())
+        pairs = np.array([(first[problem][i], second[problem][i]) for i in shared]).reshape(-1, 2)
+        if len(pairs):
+            wins.append(np.where(pairs[:, 0] == pairs[:, 1], 0.5, pairs[:, 0] > pairs[:, 1]))
+    if not wins:
+        return Estimated(0.5, 0.0, 1.0)
     drawn = [
-        mean(
-            [
-                probability_of_improvement(
-                    a[rng.integers(len(a), size=len(a))], b[rng.integers(len(b), size=len(b))]
-                )
-                for a, b in pairs
-            ]
-        )
+        mean([float(won[rng.integers(len(won), size=len(won))].mean()) for won in wins])
         for _ in range(_RESAMPLES)
     ]
-    value = mean([probability_of_improvement(a, b) for a, b in pairs])
-    return Estimated(value, *quantiles(drawn, 0.025, 0.975))
+    return Estimated(mean([float(w.mean()) for w in wins]), *quantiles(drawn, 0.025, 0.975))

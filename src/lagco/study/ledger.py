@@ -153,9 +153,9 @@ class Ledger:
             kind: ``run``, ``policy``, ``latency``, …
             superseded: also those for which there is one of a later revision.
         """
-        pattern = f"{kind or '*'}/*.json"
-        found = [self._read(path) for path in sorted((self.root / "records").glob(pattern))]
-        found.sort(key=lambda record: (record.kind, record.name, record.key))
+        found = sorted(
+            self._stored(kind), key=lambda record: (record.kind, record.name, record.key)
+        )
         if superseded:
             return found
         latest: dict[str, Record] = {}
@@ -163,6 +163,11 @@ class Ledger:
             latest[slot(record.kind, record.spec)] = record
         kept = {record.key for record in latest.values()}
         return [record for record in found if record.key in kept]
+
+    def _stored(self, kind: str | None) -> list[Record]:
+        """Records of a kind, or all, whether superseded or not."""
+        pattern = f"{kind or '*'}/*.json"
+        return [self._read(path) for path in sorted((self.root / "records").glob(pattern))]
 
     def get(self, task: Task) -> Record | None:
         """The record of a task, None if it is not done."""
@@ -323,7 +328,6 @@ def _version(package: str) -> str | None:
         return None
 
 
-@cache
 def _cpu() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
@@ -335,7 +339,14 @@ def _cpu() -> str:
 
 def _where() -> dict[str, Any]:
     finished = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return {"host": socket.gethostname(), "cpu": _cpu(), "pid": os.getpid(), "finished": finished}
+    return {"host": socket.gethostname(), **machine(), "pid": os.getpid(), "finished": finished}
+
+
+@cache
+def machine() -> dict[str, Any]:
+    """Processor, cores and gigabytes of memory of this machine."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return {"cpu": _cpu(), "cores": os.cpu_count(), "memory_gib": round(memory)}
 
 
 def rounded(values: Iterable[float | None], digits: int = 6) -> list[float | None]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from lagco.agents.config import STRATEGIES
+from lagco.errors import LagcoError
 from lagco.results.evaluation import plain
 from lagco.results.measures import RETURN, START_SCORE
 from lagco.results.statistics import power_law, probability_of_improvement, summarise
@@ -275,3 +276,17 @@ def _paper_times(record: Record) -> list[float] | None:
         return None
     seconds: list[float] | None = paper["seconds"].get(config["method"])
     return seconds
+
+
+def training_cpu(ledger: Ledger, run: Record) -> float | None:
+    """Processor seconds of a training run, with those of pre-training its encoder.
+
+    None where they were not measured.
+    """
+    found: list[Any] = [run.measured.get("train_cpu_s")]
+    if run.spec["encoder"] is not None:
+        try:
+            found.append(ledger.find("encoder", run.spec["encoder"]).measured.get("cpu_s"))
+        except LagcoError:
+            return None
+    return None if None in found else float(sum(found))

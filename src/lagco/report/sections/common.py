@@ -10,6 +10,7 @@ from lagco.report.reading import Study, count_of, listed
 from lagco.report.tables import Cell
 from lagco.results.measures import RETURN, START_SCORE, maximised
 from lagco.study import Record
+from lagco.study.aggregates import Estimated
 from lagco.study.scores import middle, solved, values_of
 from lagco.study.settings import TIMED
 
@@ -98,6 +99,11 @@ def policies_said(study: Study, setting: str) -> str:
             "took for its test episodes on the same instance."
         )
     return text.strip()
+
+
+def share_text(share: Estimated) -> str:
+    """A share and its interval, in percent."""
+    return f"{share.value:.0%} [{share.low:.0%}, {share.high:.0%}]".replace("%", " %")
 
 
 def file_part(study: Study, setting: str) -> str:

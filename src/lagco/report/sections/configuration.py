@@ -16,6 +16,7 @@ from lagco.report.sections.common import by_setting, file_part
 from lagco.report.tables import Column, Table, Value, table
 from lagco.results.measures import MEASURES, RETURN
 from lagco.study import Record, paper_tables
+from lagco.study.archive import host_of, machine_names
 from lagco.study.paper import PAPER_JUDGES, paper_parameter
 from lagco.study.search_space import paper_space
 
@@ -192,6 +193,7 @@ def _runs(study: Study) -> Table:
         *(Column(f"unseen {m} {s}", f"{m} {s}") for m in measures for s in ("best", "first")),
         Column("delta score", "delta"),
         Column("train_s", "seconds"),
+        Column("train_cpu_s", "processor seconds"),
     ]
     rows = []
     for setting in study.settings:
@@ -209,6 +211,7 @@ def _runs(study: Study) -> Table:
                         *(unseen[m][s] for m in measures for s in ("best", "first")),
                         record.result["summary"]["delta"].get("score"),
                         record.measured.get("train_s"),
+                        record.measured.get("train_cpu_s"),
                     )
                 )
     caption = (
@@ -282,22 +285,37 @@ def _code(record: Record) -> str:
 
 
 def _machines(study: Study) -> Table:
-    found = grouped(
-        study.records(),
-        lambda r: (str(r.measured.get("host", "unknown")), str(r.measured.get("cpu", "unknown"))),
-    )
+    names = machine_names(study.records())
+    found = grouped(study.records(), lambda r: (names[host_of(r)], *_hardware(r)))
     columns = (
         Column("host", "machine"),
         Column("cpu", "processor"),
+        Column("cores", "cores"),
+        Column("memory_gib", "memory, GiB"),
         Column("records", "records"),
+        Column("hours", "hours"),
+        Column("cpu_hours", "CPU hours"),
         Column("first", "first finished"),
         Column("last", "last finished"),
     )
     rows = []
-    for (host, cpu), records in sorted(found.items()):
+    for about, records in sorted(found.items(), key=lambda entry: str(entry[0])):
         times = sorted(str(record.measured.get("finished", "")) for record in records)
-        rows.append((host, cpu, len(records), *(_minute(t) for t in (times[0], times[-1]))))
-    return table("machines", "Where the records were computed (times in UTC).", columns, rows)
+        spent = (
+            sum(float(record.measured.get(name) or 0.0) for record in records) / 3600
+            for name in ("seconds", "cpu_s")
+        )
+        rows.append((*about, len(records), *spent, *(_minute(t) for t in (times[0], times[-1]))))
+    caption = (
+        "Where the records were computed: hours that tasks took by the clock, all of them added "
+        "up, and hours of processor time (times in UTC)."
+    )
+    return table("machines", caption, columns, rows)
+
+
+def _hardware(record: Record) -> tuple[str, int | None, int | None]:
+    measured = record.measured
+    return str(measured.get("cpu", "unknown")), measured.get("cores"), measured.get("memory_gib")
 
 
 def _minute(time: str) -> str:

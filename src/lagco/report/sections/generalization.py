@@ -78,7 +78,7 @@ def _table(study: Study, setting: str, measure: str, selection: str) -> Table:
         for problem in problems:
             places = [(problem, method, strategy) for strategy in strategies]
             for place in places:
-                theirs = _paper(study, setting, place) if paper else None
+                theirs = study.paper(setting, place) if paper else None
                 figure = theirs["iqm"] if theirs else None
                 cells.append(measured_cell(runs.get(place, ()), measure, selection, figure))
             if selection == "best":
@@ -96,7 +96,7 @@ def _delta(study: Study, setting: str, places: Sequence[Place], measure: str) ->
     """Mean over the strategies, as in the paper."""
     found = [study.transfer(setting, place, measure) for place in places]
     values = [value for value in found if value is not None]
-    theirs = _paper(study, setting, places[0]) if measure == "score" else None
+    theirs = study.paper(setting, places[0]) if measure == "score" else None
     mean = sum(values) / len(values) if values else None
     return Cell(mean, paper=theirs["delta"] if theirs and values else None)
 
@@ -129,12 +129,6 @@ def _caption(study: Study, setting: str, measure: str, selection: str) -> str:
     return f"{text} {policies_said(study, setting)}"
 
 
-def _paper(study: Study, setting: str, place: Place) -> dict[str, Any] | None:
-    """The paper's figures beside runs that follow its protocol."""
-    row = study.rows[setting].get(place)
-    return None if row is None else row["paper"]
-
-
 def _policies(
     study: Study, setting: str, problems: Sequence[str], measure: str, selection: str
 ) -> list[list[Cell]]:
@@ -162,7 +156,7 @@ def _by_strategy(study: Study, setting: str) -> list[Block]:
         close = sum(abs(row["paper"]["difference"]) <= 0.05 for row in rows)
         above = sum(row["paper"]["difference"] > 0.05 for row in rows)
         text = (
-            f"Of {count_of(len(rows), 'entry') if len(rows) == 1 else f'{len(rows)} entries'} that "
+            f"Of {count_of(len(rows), 'entry')} that "
             f"the paper also reports, ours are at most 0.05 away in {close}, higher in {above} and "
             f"lower in {len(rows) - close - above}. Instances, features and references are not "
             "the paper's own, so equal figures are not to be expected everywhere."

@@ -11,7 +11,7 @@ import numpy as np
 from lagco.report.blocks import Block, Findings, Grid, Heading, Legend, Plot, Shown, Text, Together
 from lagco.report.palette import label_of, look_of, methods_in_order
 from lagco.report.plots import axis, dots, error_bars, figure, line, named_axis, numbers
-from lagco.report.reading import Study, listed
+from lagco.report.reading import Study, count_of, listed
 from lagco.report.sections.common import (
     MEASURE_NAMES,
     NO_RUNS,
@@ -22,7 +22,7 @@ from lagco.report.sections.common import (
     file_part,
     measured_cell,
     policies_said,
-    runs_in,
+    share_text,
 )
 from lagco.report.tables import Cell, Column, Table, mark_best_down, table
 from lagco.results.measures import START_SCORE, maximised
@@ -35,10 +35,11 @@ from lagco.study.aggregates import (
     profile,
     shared_problems,
 )
-from lagco.study.scores import values_of
+from lagco.study.scores import instance_scores, values_of
 from lagco.study.settings import TIMED
 
-_LEVELS = np.linspace(0.0, 1.2, 61)
+#: points of a performance profile, and scores that tables show alike
+_LEVELS, _ALIKE = 61, 0.005
 #: measures beside the main one, and the problems whose main one hardly tells methods apart
 _BESIDE = {START_SCORE: ("ospf", "traffic"), "gap": ("max-cut",)}
 
@@ -50,7 +51,7 @@ class _Results:
     Attributes:
         records: by method, then problem.
         trained: methods among them.
-        problems: on which every method was tested and has a score.
+        problems: over which methods are compared.
         samples: scores of the best test episode on unseen instances, by method, then problem.
     """
 
@@ -79,8 +80,28 @@ class _Results:
 
     @property
     def comparable(self) -> list[str]:
-        """Methods and policies that were tested on all shared problems."""
+        """Methods and policies that were tested on all of these problems."""
         return [m for m in self.samples if all(self.samples[m].get(p) for p in self.problems)]
+
+    def aggregates(self) -> dict[str, Estimated]:
+        """Aggregate scores of what is comparable."""
+        names = self.comparable if self.problems else []
+        return {name: aggregate(self.samples[name], self.problems) for name in names}
+
+    def ranks(self) -> dict[str, float]:
+        """Mean ranks of what is comparable."""
+        names = self.comparable if self.problems else []
+        samples = {name: self.samples[name] for name in names}
+        return mean_ranks(samples, self.problems) if samples else {}
+
+    def paired(self, method: str) -> dict[str, dict[int, float]]:
+        """Scores by problem and instance, means over the runs that did not train on it."""
+        return {p: instance_scores(self.records[method][p]) for p in self.problems}
+
+    @property
+    def compared(self) -> list[str]:
+        """Methods among them."""
+        return [m for m in self.comparable if m in self.trained]
 
 
 def blocks(study: Study) -> Sequence[Block] | str:
@@ -94,29 +115,28 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
     return [by_strategy(study, setting, lambda s: Together(_of_strategy(study, setting, s)))]
 
 
+def overview(study: Study, setting: str, strategy: str, methods: Sequence[str] = ()) -> Table:
+    """All problems and methods at a glance.
+
+    Args:
+        study: of the runs.
+        setting: of the runs.
+        strategy: of the runs.
+        methods: to be shown in addition, though they may have no runs.
+    """
+    results = _Results.of(study, setting, strategy)
+    return _overview(study, setting, strategy, results, results.aggregates(), methods)
+
+
 def _of_strategy(study: Study, setting: str, strategy: str) -> list[Block]:
     results = _Results.of(study, setting, strategy)
-    aggregates = (
-        {m: aggregate(results.samples[m], results.problems) for m in results.comparable}
-        if results.problems
-        else {}
-    )
-    ranks = (
-        mean_ranks({m: results.samples[m] for m in aggregates}, results.problems)
-        if aggregates
-        else {}
-    )
-    shown = Shown(_overview(study, setting, strategy, results, aggregates, ranks))
-    if len(results.trained) < 2 or not aggregates:
+    aggregates = results.aggregates()
+    shown = Shown(_overview(study, setting, strategy, results, aggregates))
+    if len(results.compared) < 2 or not aggregates:
         return [shown]
-    leader = max(results.trained, key=lambda m: aggregates[m].value)
-    against = {
-        method: better(results.samples[leader], results.samples[method], results.problems)
-        for method in aggregates
-        if method != leader
-    }
+    leader, against = _lead(results, aggregates)
     found: list[Block] = [
-        Findings(_findings(study, setting, strategy, aggregates, leader, against, results)),
+        Findings(_findings(study, setting, aggregates, leader, against, results)),
         shown,
         Heading("Over all problems"),
         Legend(list(aggregates)),
@@ -124,90 +144,121 @@ def _of_strategy(study: Study, setting: str, strategy: str) -> list[Block]:
             [
                 Plot("Aggregate score", _intervals(aggregates, "interquartile mean score")),
                 Plot("Performance profile", _profiles(results, list(aggregates))),
-                Plot("Mean rank", _ranks(ranks)),
+                Plot("Mean rank", _ranks(results.ranks())),
                 Plot(
                     f"{label_of(leader)} does better than …",
-                    _intervals(against, "probability of improvement", middle=0.5),
+                    _intervals(against, "share of instances", middle=0.5),
                 ),
             ],
             f"Over {listed(results.problems)}, agents trained on {strategy} instances, unseen "
             "instances, best test episode. Aggregate score: interquartile mean of all scores "
             "together. Profile: share of instances with at least a score, mean over problems. "
             "Rank: by interquartile mean on each problem, 1 is best, mean over problems. "
-            "Probability of improvement: on an instance drawn at random, ties count half, mean "
-            "over problems. Bars: 95 % bootstrap intervals, instances drawn within problems.",
+            "Does better: on what share of the instances that both were tested on, ties count "
+            "half, mean over problems. Bars: 95 % bootstrap intervals, instances drawn within "
+            "problems.",
         ),
     ]
-    missing = [p for p in study.problems_of(setting) if p not in results.problems]
+    missing = [
+        *(p for p in study.problems_of(setting) if p not in results.problems),
+        *(label_of(m) for m in results.trained if m not in results.compared),
+    ]
     if missing:
-        found.append(
-            Text(
-                f"Not in the aggregates: {listed(missing)}, where a method has no run yet or there "
-                "is no score.",
-                "note",
-            )
-        )
+        text = f"Not in the aggregates: {listed(missing)}; runs are missing, or there is no score."
+        found.append(Text(text, "note"))
     return found
+
+
+def _lead(
+    results: _Results, aggregates: Mapping[str, Estimated]
+) -> tuple[str, dict[str, Estimated]]:
+    """Method with the largest aggregate score, and on which share it beats each other one."""
+    leader = max(results.compared, key=lambda m: aggregates[m].value)
+    against = {
+        method: better(results.paired(leader), results.paired(method), results.problems)
+        for method in aggregates
+        if method != leader
+    }
+    return leader, against
 
 
 # -- in words
 
 
+def findings(study: Study, setting: str, strategy: str) -> list[str]:
+    """Findings in words; none where fewer than two methods can be compared."""
+    results = _Results.of(study, setting, strategy)
+    aggregates = results.aggregates()
+    if len(results.compared) < 2 or not aggregates:
+        return []
+    leader, against = _lead(results, aggregates)
+    return _findings(study, setting, aggregates, leader, against, results)
+
+
 def _findings(
     study: Study,
     setting: str,
-    strategy: str,
     aggregates: Mapping[str, Estimated],
     leader: str,
     against: Mapping[str, Estimated],
     results: _Results,
 ) -> list[str]:
-    trained = [m for m in results.trained if m != leader]
+    trained = [m for m in results.compared if m != leader]
     second = max(trained, key=lambda m: aggregates[m].value)
     found = [
         f"{label_of(leader)} has the largest aggregate score over "
-        f"{len(results.problems)} problems, {aggregates[leader]}, before {label_of(second)} with "
-        f"{aggregates[second]}. It {_verdict(against[second])} than {label_of(second)} on an "
-        f"unseen instance (probability {against[second]})."
+        f"{count_of(len(results.problems), 'problem')}, {aggregates[leader]}, before "
+        f"{label_of(second)} with {aggregates[second]}. It {_verdict(against[second])} than "
+        f"{label_of(second)} on unseen instances (on {share_text(against[second])} of them)."
     ]
-    timed = [name for name in TIMED if name in aggregates]
-    if timed:
+    apart = [label_of(m) for m in results.trained if m not in results.compared]
+    if apart:
+        found[0] += f" Not compared, because runs are missing: {listed(apart)}."
+    for when, names in (("Without training", ("greedy",)), ("In equal time", TIMED)):
         said = [
             f"{name} scores {aggregates[name]} and {label_of(leader)} {_verdict(against[name])}"
-            f" ({against[name]})"
-            for name in timed
+            f" (on {share_text(against[name])} of the instances)"
+            for name in names
+            if name in aggregates
         ]
-        found.append(f"In equal time, {'; '.join(said)}.")
+        if said:
+            found.append(f"{when}, {'; '.join(said)}.")
     found += _transfer(study, setting, results) + _growth(study)
     return found
 
 
-def _verdict(probability: Estimated) -> str:
-    if probability.low > 0.5:
+def _verdict(share: Estimated) -> str:
+    if share.low > 0.5:
         return "does better"
-    return "does worse" if probability.high < 0.5 else "does neither clearly better nor worse"
+    return "does worse" if share.high < 0.5 else "does neither clearly better nor worse"
 
 
 def _transfer(study: Study, setting: str, results: _Results) -> list[str]:
-    """Strategies by the aggregate score of all methods together."""
-    found: dict[str, Estimated] = {}
-    for strategy in study.strategies_of(setting):
-        other = _Results.of(study, setting, strategy)
-        if set(other.trained) == set(results.trained) and set(results.problems) <= set(
-            other.problems
-        ):
-            pooled = {
-                p: [v for m in other.trained for v in other.samples[m][p]] for p in results.problems
-            }
-            found[strategy] = aggregate(pooled, results.problems)
-    if len(found) < 2:
+    """Strategies by the aggregate score of the methods that were trained by each of them."""
+    others = {s: _Results.of(study, setting, s) for s in study.strategies_of(setting)}
+    trained = [
+        m
+        for m in results.compared
+        if all(o.samples.get(m, {}).get(p) for o in others.values() for p in results.problems)
+    ]
+    if len(others) < 2 or 2 * len(trained) < len(results.compared):
         return []
+    found = {
+        strategy: aggregate(
+            {p: [v for m in trained for v in o.samples[m][p]] for p in results.problems},
+            results.problems,
+        )
+        for strategy, o in others.items()
+    }
     first, second = sorted(found, key=lambda s: -found[s].value)[:2]
+    if found[first].value - found[second].value < _ALIKE:
+        return []
     overlap = found[first].low <= found[second].high
+    whole = set(trained) == set(study.methods_of(setting))
     return [
-        f"Over all methods, training on {first} instances gives the largest aggregate score, "
-        f"{found[first]}; {second} instances give {found[second]}"
-        + (", an interval that overlaps." if overlap else ".")
+        f"Over {'all methods' if whole else listed(map(label_of, trained))}, training on {first} "
+        f"instances gives the largest aggregate score, {found[first]}; {second} instances give "
+        f"{found[second]}" + (", an interval that overlaps." if overlap else ".")
     ]
 
 
@@ -239,8 +290,10 @@ def _overview(
     strategy: str,
     results: _Results,
     aggregates: Mapping[str, Estimated],
-    ranks: Mapping[str, float],
+    methods: Sequence[str] = (),
 ) -> Table:
+    ranks = results.ranks()
+    methods = methods_in_order([*methods, *study.methods_of(setting)])
     problems = study.problems_of(setting)
     places = [(problem, study.measure_of(problem)) for problem in problems]
     places += [
@@ -249,43 +302,51 @@ def _overview(
         for problem in listed_problems
         if problem in problems and measure in study.measures_of(setting, problem)
     ]
-    columns = [Column("method", "method")]
+    columns = [Column("method", "method"), Column("runs", "runs", hint="per problem")]
     columns += [Column(p, p, MEASURE_NAMES[m], digits_of(m)) for p, m in places]
     columns += [
         Column("iqm", "IQM", "over all", digits=2, hint="interquartile mean over all problems"),
         Column("rank", "rank", "over all", digits=1, hint="mean over problems, 1 is best"),
     ]
     rows: list[list[Cell]] = []
-    for method in methods_in_order(results.records):
-        cells = [Cell(method)]
+    for method in methods_in_order([*methods, *results.records]):
+        of_method = results.records.get(method, {})
+        cells = [Cell(method), Cell(span([len(runs) for runs in of_method.values()]))]
         for problem, measure in places:
-            row = study.rows[setting].get((problem, method, strategy))
-            paper = row["paper"]["iqm"] if row and row["paper"] and measure == "score" else None
-            records = results.records[method].get(problem, ())
+            records = of_method.get(problem, ())
+            theirs = study.paper(setting, (problem, method, strategy))
+            paper = theirs["iqm"] if theirs and measure == "score" else None
             found = measured_cell(records, measure, paper=paper)
             cells.append(Cell(found.value, paper=found.paper, note=found.note))
         over = aggregates.get(method)
         cells.append(Cell(over.value if over else None))
         cells.append(Cell(ranks.get(method)))
         rows.append(cells)
-    trained = [row for row in rows if row[0].value in results.trained]
-    for place, (_, measure) in enumerate(places, start=1):
+    trained = [row for row in rows if row[0].value in methods]
+    for place, (_, measure) in enumerate(places, start=2):
         trained = mark_best_down(trained, columns, [place], smallest=not maximised(measure))
     trained = mark_best_down(trained, columns, [len(columns) - 2])
     trained = mark_best_down(trained, columns, [len(columns) - 1], smallest=True)
-    rest = [row for row in rows if row[0].value not in results.trained]
-    runs = [runs for place, runs in study.runs(setting).items() if place[2] == strategy]
+    rest = [row for row in rows if row[0].value not in methods]
+    for row in rest:
+        row[1] = Cell()
     caption = (
         f"All problems and methods: interquartile means over unseen instances, best of "
-        f"{episodes_of(study, setting)} test episodes, agents trained on {strategy} instances, "
-        f"{runs_in(runs)} per entry. Scores are on the paper's scale; ospf and traffic also on "
-        "the solver's scale from the default start, max-cut also by its gap. Bold: the best of "
-        f"the methods. {policies_said(study, setting)}"
+        f"{episodes_of(study, setting)} test episodes, agents trained on {strategy} instances "
+        "(runs: per problem; the paper has 5). Scores are on the paper's scale; ospf and traffic "
+        "also on the solver's scale from the default start, max-cut also by its gap. Bold: the "
+        f"best of the methods. {policies_said(study, setting)}"
     )
     if any(cell.paper is not None for row in rows for cell in row):
         caption += " Below ours the paper's figures."
     name = f"overview-{strategy}{file_part(study, setting)}"
     return table(name, caption, columns, [*trained, *rest])
+
+
+def span(counts: Sequence[int]) -> str | int:
+    """A number, or the least and the most of several; 0 of none."""
+    low, high = min(counts, default=0), max(counts, default=0)
+    return low if low == high else f"{low}–{high}"
 
 
 # -- figures
@@ -306,12 +367,14 @@ def _intervals(
         ends = {"x0": middle, "x1": middle, "y0": -0.5, "y1": len(names) - 0.5}
         shapes = [{"type": "line", "line": {"width": 1, "dash": "dot", "color": "#888"}} | ends]
     y_axis = named_axis([label_of(name) for name in names])
-    x_axis = axis(title, range=[0, 1]) if middle is not None else axis(title, rangemode="tozero")
+    ends_shown = {"rangemode": "tozero"} if middle is None else {"range": [-0.04, 1.04]}
+    x_axis = axis(title, **ends_shown)
     return figure(traces, x_axis, y_axis, shapes=shapes)
 
 
 def _profiles(results: _Results, methods: Sequence[str]) -> dict[str, Any]:
-    levels = _LEVELS.tolist()
+    scores = [v for m in methods for p in results.problems for v in results.samples[m][p]]
+    levels = np.linspace(0.0, max(1.2, float(np.quantile(scores, 0.99))), _LEVELS).tolist()
     traces = [
         line(
             method,

@@ -51,6 +51,9 @@ def _facts(study: Study) -> list[tuple[str, str]]:
         ("failed tasks", str(len(study.failures))),
         ("computing time", duration(seconds)),
     ]
+    cpu = sum(float(record.measured.get("cpu_s") or 0.0) for record in study.records())
+    if cpu:
+        facts.append(("processor time", duration(cpu)))
     versions = sorted({str(record.spec["code"]["version"]) for record in study.records()})
     return [*facts, ("lagco", ", ".join(versions))]
 

@@ -91,17 +91,27 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
         ]
         runs = [r for (_, _, s), r in study.runs(setting).items() if s == strategy]
         caption = (
-            f"Seconds of training, one mark per run ({runs_in(runs)} per method), agents trained "
-            f"on {strategy} instances; pre-training of the encoder, which methods share, not "
-            "included. Runs side by side on one machine slow each other down."
+            f"{_unit(study).capitalize()} of training, one mark per run ({runs_in(runs)} per "
+            f"method), agents trained on {strategy} instances; pre-training of the encoder, which "
+            "methods share, not included. Runs side by side on one machine slow each other down."
         )
         return Together([Grid(plots, caption), Shown(_table(study, setting, strategy))])
 
     return [by_strategy(study, setting, both)]
 
 
-def _train_seconds(records: Sequence[Record]) -> list[float]:
-    values = (record.measured.get("train_s") for record in records)
+def _measured(study: Study) -> str:
+    """Processor seconds where all runs have them: those by the clock depend on what else ran."""
+    whole = all("train_cpu_s" in record.measured for record in study.records("run"))
+    return "train_cpu_s" if whole else "train_s"
+
+
+def _unit(study: Study) -> str:
+    return "processor seconds" if _measured(study) == "train_cpu_s" else "seconds"
+
+
+def _train_seconds(study: Study, records: Sequence[Record]) -> list[float]:
+    values = (record.measured.get(_measured(study)) for record in records)
     return [float(value) for value in values if value is not None]
 
 
@@ -109,14 +119,14 @@ def _seconds(study: Study, setting: str, problem: str, strategy: str) -> dict[st
     methods = list(reversed(study.methods_of(setting)))
     traces, all_seconds = [], []
     for place, method in enumerate(methods):
-        values = _train_seconds(study.runs(setting).get((problem, method, strategy), ()))
+        values = _train_seconds(study, study.runs(setting).get((problem, method, strategy), ()))
         all_seconds += values
         if values:
             y = [place] * len(values)
             traces.append(dots(method, numbers(values), y, hovertemplate="%{x:.4g} s"))
     wide = bool(all_seconds) and min(all_seconds) > 0 and max(all_seconds) > 8 * min(all_seconds)
-    plain = axis("seconds", rangemode="tozero", nticks=6)
-    x_axis = log_axis("seconds", all_seconds) if wide else plain
+    plain = axis(_unit(study), rangemode="tozero", nticks=6)
+    x_axis = log_axis(_unit(study), all_seconds) if wide else plain
     return figure(traces, x_axis, named_axis([label_of(method) for method in methods]))
 
 
@@ -127,13 +137,13 @@ def _table(study: Study, setting: str, strategy: str) -> Table:
     for problem in study.problems_of(setting):
         cells = []
         for method in methods:
-            values = _train_seconds(study.runs(setting).get((problem, method, strategy), ()))
+            values = _train_seconds(study, study.runs(setting).get((problem, method, strategy), ()))
             ends = (min(values), max(values)) if len(values) > 1 else ()
             cells.append(Cell(_mean(values), *ends))
         rows.append([Cell(problem), *mark_best(cells, columns[1:], smallest=True)])
     caption = (
-        f"Seconds of training, agents trained on {strategy} instances: mean over runs, and the "
-        "least to the most. Bold: the shortest."
+        f"{_unit(study).capitalize()} of training, agents trained on {strategy} instances: mean "
+        "over runs, and the least to the most. Bold: the shortest."
     )
     name = f"training-times-{strategy}{file_part(study, setting)}"
     return table(name, caption, columns, rows, "range")

@@ -45,26 +45,37 @@
     }
     return layout;
   };
-  const read = (place) => {
-    if (!place.figure) place.figure = JSON.parse(place.querySelector("script").textContent);
-    return place.figure;
-  };
+  let data = null;  // figures and files, once they are unpacked
+  const read = (place) => data.figures[place.id];
   const draw = (place) => {
-    if (place.drawn) return;
+    if (!data || place.drawn) return;
     place.drawn = true;
     const figure = read(place);
-    const data = figure.data.map((trace) => ({...trace, visible: !hidden.has(trace.meta)}));
-    Plotly.newPlot(place, data, layoutOf(figure), CONFIG);
+    const traces = figure.data.map((trace) => ({...trace, visible: !hidden.has(trace.meta)}));
+    Plotly.newPlot(place, traces, layoutOf(figure), CONFIG);
   };
   const plots = all(".plot");
   const visible = (place) => place.offsetParent !== null;
   const drawNext = () => {  // the page stays alive between two figures
     const next = plots.find((place) => visible(place) && !place.drawn);
-    if (!next) return;
+    if (!next || !data) return;
     draw(next);
     setTimeout(drawNext);
   };
-  setTimeout(drawNext);
+  const unpacked = async (name) => {
+    const text = atob(document.getElementById(`packed-${name}`).textContent);
+    const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream).text();
+  };
+  const start = async () => {
+    const [plotly, packed] = await Promise.all(["plotly", "data"].map(unpacked));
+    document.head.append(Object.assign(document.createElement("script"), {textContent: plotly}));
+    data = JSON.parse(packed);
+    window.drawAll = () => plots.filter(visible).forEach(draw);
+    drawNext();
+  };
+  start();
 
   // -- downloads: the figure as it is drawn, and the numbers behind it
   const quoted = (value) => {
@@ -89,8 +100,16 @@
   };
   const fileName = (place) =>
     (place.getAttribute("aria-label") + "-" + place.id).toLowerCase().replace(/[^a-z0-9]+/g, "-");
+  const save = (name, text) => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], {type: "text/plain"}));
+    link.download = name;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  };
   for (const button of all("[data-save]")) {
     button.addEventListener("click", () => {
+      if (!data) return;
       const place = button.closest(".part").querySelector(".plot");
       if (button.dataset.save === "svg") {
         draw(place);
@@ -98,24 +117,22 @@
           width: place.clientWidth, height: place.clientHeight});
         return;
       }
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob([numbersOf(read(place))], {type: "text/csv"}));
-      link.download = `${fileName(place)}.csv`;
-      link.click();
-      URL.revokeObjectURL(link.href);
+      save(`${fileName(place)}.csv`, numbersOf(read(place)));
     });
+  }
+  for (const button of all("[data-file]")) {
+    button.addEventListener("click", () => save(button.dataset.file, data.files[button.dataset.file]));
   }
 
   const restyle = () => plots.filter((p) => p.drawn).forEach(
     (place) => Plotly.relayout(place, layoutOf(read(place))));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", restyle);
-  window.drawAll = () => plots.filter(visible).forEach(draw);
 
   // paper is white and two figures wide
   const PRINTED = {autosize: false, width: 325, height: 205};
   addEventListener("beforeprint", () => {
     document.documentElement.classList.add("printing");
-    drawAll();
+    plots.filter(visible).forEach(draw);
     plots.filter((p) => p.drawn && visible(p)).forEach(
       (place) => Plotly.relayout(place, {...layoutOf(read(place)), ...PRINTED}));
   });

@@ -1,0 +1,260 @@
+"""Publish a study: its records, page, tables and figures, and the tables inside the documents.
+
+    python -m benchmarks.publish_study LEDGER
+
+LEDGER is the folder of a study, or the file of records that was published before. Under
+docs/results/study go records.jsonl.xz (everything else is made from it alone), report.html with
+report.tables, and the figures; in README.md and docs/results/study.md what stands between
+``<!-- study: NAME -->`` and ``<!-- /study -->`` is written anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import lagco.report
+from benchmarks.study_figures import FIGURES
+from lagco.agents.config import STRATEGIES
+from lagco.registration import ENTRIES
+from lagco.report.palette import LETTERS
+from lagco.report.reading import Study, count_of, grouped, listed
+from lagco.report.sections.claims import claims_table
+from lagco.report.sections.headline import findings, overview, span
+from lagco.report.tables import Cell, Column, Table, table
+from lagco.report.writers import to_markdown
+from lagco.store import write_atomically
+from lagco.study import Record, export, paper_score
+from lagco.study.scores import middle, values_of
+from lagco.study.settings import known_methods
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = Path("docs", "results", "study")
+RECORDS, PAGE = "records.jsonl.xz", "report.html"
+DOCUMENTS = ("README.md", "docs/results/study.md")
+#: strategy that the main table shows
+STRATEGY = "varied"
+_BLOCK = re.compile(r"(<!-- study: ([a-z-]+) -->\n).*?(<!-- /study -->)", re.S)
+#: kinds of tasks beside training runs, as the table of costs calls them
+_KINDS = {
+    "data": "instances and their references",
+    "encoder": "encoders",
+    "policy": "policies and searches that are not trained",
+    "latency": "decision times",
+    "training": "training runs timed alone",
+    "throughput": "rates",
+    "embedding": "action spaces",
+    "trial": "trials of searches for hyper-parameters",
+}
+
+
+def main() -> None:
+    """Publish the study that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("ledger", type=Path, help="folder of a study, or the published records")
+    publish(parser.parse_args().ledger)
+
+
+def publish(ledger: Path, root: Path = ROOT) -> None:
+    """Write everything that is published."""
+    folder = root / FOLDER
+    records, page = folder / RECORDS, folder / PAGE
+    if ledger.resolve() != records.resolve():
+        export(ledger, records, name="study")
+    shutil.rmtree(page.with_suffix(".tables"), ignore_errors=True)
+    lagco.report.build(records, page)
+    study = Study(records)
+    for name, draw in FIGURES.items():
+        write_atomically(folder / f"{name}.svg", draw(study))
+    for document in DOCUMENTS:
+        path = root / document
+        write_atomically(path, filled(path.read_text("utf-8"), study).encode())
+    for path in (records, page):
+        print(f"{path.relative_to(root)}: {path.stat().st_size / 1e6:.2f} MB")
+
+
+def filled(text: str, study: Study) -> str:
+    """A document with everything between marks written anew from the records."""
+    return _BLOCK.sub(lambda m: f"{m[1]}\n{BLOCKS[m[2]](study)}\n{m[3]}", text)
+
+
+# -- tables
+
+
+def _findings(study: Study) -> str:
+    found = findings(study, study.settings[0], STRATEGY) or ["Too few runs to compare methods."]
+    return "".join(f"- {sentence}\n" for sentence in found)
+
+
+def _main_table(study: Study) -> str:
+    return to_markdown(_overview(study).part("score"))
+
+
+def _overview(study: Study) -> Table:
+    return overview(study, study.settings[0], STRATEGY, known_methods())
+
+
+def _other_scales(study: Study) -> str:
+    """Columns of the main table that are not on the paper's scale, and over all problems."""
+    whole = _overview(study)
+    kept = [i for i, c in enumerate(whole.columns) if i == 0 or c.group not in ("", "score")]
+    columns = [whole.columns[i] for i in kept]
+    return to_markdown(table("", "", columns, [[row[i] for i in kept] for row in whole.rows]))
+
+
+def _strategies(study: Study) -> str:
+    """Scores of every method by strategy, the paper's below them."""
+    setting = study.settings[0]
+    letters = " / ".join(LETTERS[strategy] for strategy in STRATEGIES)
+    columns = [Column("method", f"method, {letters}"), *(Column(p, p) for p in ENTRIES)]
+    rows: list[list[str]] = []
+    for method in known_methods():
+        ours, theirs = [method], ["paper"]
+        for problem in ENTRIES:
+            places = [(problem, method, strategy) for strategy in STRATEGIES]
+            runs = [study.runs(setting).get(place, ()) for place in places]
+            ours.append(_slashes([middle(values_of(r, "score"))[0] for r in runs]))
+            paper = [study.paper(setting, place) for place in places]
+            theirs.append(_slashes([p and p["iqm"] for p in paper]))
+        rows += [ours, theirs] if any(set(cell) - set("–/ ") for cell in theirs[1:]) else [ours]
+    return to_markdown(table("", "", columns, rows))
+
+
+def _slashes(values: Sequence[float | None]) -> str:
+    return " / ".join("–" if value is None else f"{value:.2f}" for value in values)
+
+
+def _paper_settings(study: Study) -> str:
+    """Scores of projection by our settings, by the paper's, and in the paper."""
+    named = {setting: setting.partition(",")[0] for setting in study.settings}
+    columns = [Column("settings", "settings"), Column("runs", "runs")]
+    columns += [Column(p, p, digits=2) for p in ENTRIES]
+    rows: list[list[Cell]] = []
+    for setting, name in named.items():
+        runs = [study.runs(setting).get((p, "projection", STRATEGY), []) for p in ENTRIES]
+        if any(runs):
+            scores = [Cell(middle(values_of(r, "score"))[0]) for r in runs]
+            label = {"default": "ours", "paper": "the paper's"}.get(name, setting)
+            rows.append([Cell(label), Cell(span([len(r) for r in runs if r])), *scores])
+    paper = [paper_score(p, "projection", STRATEGY) for p in ENTRIES]
+    rows.append([Cell("in the paper"), Cell(5), *(Cell(p["iqm"] if p else None) for p in paper)])
+    return to_markdown(table("", "", columns, rows))
+
+
+def _claims(study: Study) -> str:
+    return to_markdown(claims_table(study, study.settings[0]))
+
+
+# -- what was run
+
+
+def _facts(study: Study) -> str:
+    """Extent, time and machine, in a sentence or two."""
+    records = study.records()
+    clock, cpu = (_hours(records, name) for name in ("seconds", "cpu_s"))
+    machines = grouped(records, lambda r: str(r.measured.get("host")))
+    about = [_machine(group) for group in machines.values()]
+    days = sorted({str(r.measured["finished"])[:10] for r in records})
+    versions = records[-1].environment
+    return (
+        f"{study.lead[:-1]}, {' to '.join(dict.fromkeys((days[0], days[-1])))}: {clock:.1f} hours "
+        f"of tasks by the clock, {cpu:.1f} hours of processor time, on {listed(about)}; lagco "
+        f"{versions['lagco']}, Python {versions['python']}, torch {versions['torch']}, numpy "
+        f"{versions['numpy']}.\n"
+    )
+
+
+def _machine(records: Sequence[Record]) -> str:
+    measured = records[0].measured
+    parts = [f"{measured['cpu']}"]
+    if "cores" in measured:
+        parts.append(f"{measured['cores']} cores, {measured['memory_gib']} GiB of memory")
+    return f"one machine ({', '.join(parts)})"
+
+
+def _hours(records: Sequence[Record], name: str) -> float:
+    return sum(float(record.measured.get(name) or 0.0) for record in records) / 3600
+
+
+def _costs(study: Study) -> str:
+    """Runs, seeds and hours of every method, then of everything else."""
+    columns = (
+        Column("what", "what"),
+        Column("tasks", "tasks"),
+        Column("seeds", "seeds"),
+        Column("entries", "entries"),
+        Column("clock", "hours", digits=2),
+        Column("cpu", "CPU hours", digits=2),
+    )
+    places = study.runs(study.settings[0])
+    of = len(ENTRIES) * len(STRATEGIES)
+    rows: list[list[Cell]] = []
+    for method in known_methods():
+        groups = [runs for place, runs in places.items() if place[1] == method]
+        rows.append(
+            [
+                *(Cell(value) for value in (f"`{method}`", sum(map(len, groups)))),
+                Cell(span([len(group) for group in groups])),
+                Cell(f"{len(groups)} of {of}"),
+                *_both([run for group in groups for run in group]),
+            ]
+        )
+    others = [r for s in study.settings[1:] for runs in study.runs(s).values() for r in runs]
+    if others:
+        rows.append(_row("runs by other settings", others))
+    for kind, words in _KINDS.items():
+        if records := study.records(kind):
+            rows.append(_row(words, records))
+    rows.append(_row("all", study.records()))
+    return to_markdown(table("", "", columns, rows)).replace("\\`", "`")
+
+
+def _row(words: str, records: Sequence[Record]) -> list[Cell]:
+    return [Cell(words), Cell(len(records)), Cell(), Cell(), *_both(records)]
+
+
+def _both(records: Sequence[Record]) -> list[Cell]:
+    return [Cell(_hours(records, name)) for name in ("seconds", "cpu_s")]
+
+
+def _missing(study: Study) -> str:
+    """Entries without a run, by method."""
+    places = study.runs(study.settings[0])
+    parts = []
+    for method in known_methods():
+        lacking: dict[tuple[str, ...], list[str]] = {}
+        for problem in ENTRIES:
+            absent = tuple(s for s in STRATEGIES if (problem, method, s) not in places)
+            lacking.setdefault(absent, []).append(problem)
+        lacking.pop((), None)
+        named = [
+            f"{', '.join(problems) if len(problems) < len(ENTRIES) else 'all problems'}"
+            f"{'' if absent == STRATEGIES else f' ({listed(absent)})'}"
+            for absent, problems in lacking.items()
+        ]
+        if named:
+            parts.append(f"- `{method}`: {'; '.join(named)}\n")
+    failed = len(study.failures)
+    parts += [f"- {count_of(failed, 'task')} failed\n"] if failed else []
+    return "".join(parts) or "Every entry has at least one run.\n"
+
+
+#: what stands between marks, by their names
+BLOCKS: dict[str, Callable[[Study], str]] = {
+    "findings": _findings,
+    "facts": _facts,
+    "main-table": _main_table,
+    "other-scales": _other_scales,
+    "strategies": _strategies,
+    "paper-settings": _paper_settings,
+    "claims": _claims,
+    "costs": _costs,
+    "missing": _missing,
+}
+
+
+if __name__ == "__main__":
+    main()
