@@ -23,6 +23,21 @@ def test_tables_fit_and_never_break_a_word(width, monkeypatch, capsys):
     assert shown.count("column-0") >= shown.count("column-8") == 1
 
 
+def test_a_table_that_goes_on_below_tells_its_rows_apart(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "60")
+    keys = [(p, m, part) for p in ("tsp", "ospf") for m in ("one", "two") for part in ("a", "b")]
+    numbers = [f"{i:012d}" for i in range(len(keys))]
+    rows = [
+        (*key, number, number, f"last-{number}") for key, number in zip(keys, numbers, strict=True)
+    ]
+    print_table("", ("problem", "method", "part", "first", "second", "third"), rows)
+    shown = [
+        line.strip("│").replace("│", " ").split() for line in capsys.readouterr().out.splitlines()
+    ]
+    for key, number in zip(keys, numbers, strict=True):
+        assert [*key, f"last-{number}"] in [line[:3] + line[-1:] for line in shown]
+
+
 def test_a_long_sentence_is_wrapped_between_words(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "80")
     sentence = "own the hosts of a partly visible network; decide on source and target " * 3

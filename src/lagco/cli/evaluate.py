@@ -191,16 +191,14 @@ def print_instances(
                 ]
             )
     count = len(evaluations[0].results)
-    _print_filled(f"{count} instances".join(title), columns, rows, keys=2)
+    _print_filled(f"{count} instances".join(title), columns, rows)
 
 
-def _print_filled(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], keys: int = 1
-) -> None:
+def _print_filled(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table without the columns in which no row says anything."""
     filled = [i for i in range(len(columns)) if any(row[i] not in ("", "-") for row in rows)]
     cells = [[row[i] for i in filled] for row in rows]
-    print_table(title, [columns[i] for i in filled], cells, keys)
+    print_table(title, [columns[i] for i in filled], cells)
 
 
 def _number(value: float | None, key: str = "objective") -> str:

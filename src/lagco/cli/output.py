@@ -13,6 +13,8 @@ from lagco.results.numbers import significant
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 #: characters that a column takes in addition to its text
 _FRAME = 3
+#: columns that are shown again where a table is continued, at most
+_MOST_KEYS = 3
 
 
 def print_json(value: Any) -> None:
@@ -25,21 +27,26 @@ def print_result(found: Mapping[str, Any], as_json: bool) -> None:
     print_json(found) if as_json else print_facts(found)
 
 
-def print_table(
-    title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], keys: int = 1
-) -> None:
+def print_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
     """Print rows under a title; names from files are not taken for markup.
 
     What does not fit the width of the terminal (or ``COLUMNS``) is printed below, beside the first
-    `keys` columns again; words are never broken.
+    columns again, as many as it takes to tell rows apart; words are never broken.
     """
     from rich.console import Console
 
     names = list(columns)
     cells = [[text(cell) for cell in row] for row in rows]
     console = Console()
-    for number, places in enumerate(_fitting(names, cells, console.width, keys)):
+    for number, places in enumerate(_fitting(names, cells, console.width, _keys(cells))):
         _print_part(console, title if not number else "", names, cells, places)
+
+
+def _keys(rows: Sequence[Sequence[str]]) -> int:
+    """How many of the first columns tell rows apart, :data:`_MOST_KEYS` at most."""
+    most = max(1, min([_MOST_KEYS, *(len(row) - 1 for row in rows)]))
+    apart = (k for k in range(1, most) if len({tuple(row[:k]) for row in rows}) == len(rows))
+    return next(apart, most)
 
 
 def _fitting(

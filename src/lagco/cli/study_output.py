@@ -93,8 +93,7 @@ def print_generalization(rows: list[dict[str, Any]]) -> None:
         filled = {name: [cell(row) for row in chosen] for name, cell in columns.items()}
         shown = {name: cells for name, cells in filled.items() if {*cells} - {"", "-"}}
         title = f"unseen instances, best episode: {setting or 'not trained'}"
-        keys = sum(name in shown for name in ("problem", "method", "strategy"))
-        print_table(title, shown, zip(*shown.values(), strict=True), keys)
+        print_table(title, shown, zip(*shown.values(), strict=True))
 
 
 def _with_interval(summary: Mapping[str, Any] | None) -> str:
@@ -130,7 +129,7 @@ def print_scaling(rows: Sequence[Mapping[str, Any]]) -> None:
             f"[{row['low']:.2f}, {row['high']:.2f}]",
             f"{row['r2']:.2f}",
             row["largest"],
-            text(row["paper_alpha"]),
+            "-" if row["paper_alpha"] is None else f"{row['paper_alpha']:.2f}",
         )
         for row in rows
         if row["part"] in ("decision", "selection")
