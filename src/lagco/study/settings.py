@@ -56,8 +56,12 @@ def sees_latent(method: str) -> bool:
 
 
 def selects(method: str) -> bool:
-    """Whether a method looks for an action among those of the state, however many these are."""
-    return method_of(method).latent and not method_of(method).padded
+    """Whether a method looks for an action among those of the state, however many these are.
+
+    One that is taught does so like the method it builds on; its ranker comes from training alone.
+    """
+    found = method_of(method)
+    return found.latent and not found.padded and not found.taught
 
 
 def config_class(method: str) -> type[TrainConfig]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
-from typing import Any
 
 from lagco.report.blocks import Block, Shown
 from lagco.report.palette import problems_in_order
 from lagco.report.reading import Place, Study, count_of, listed
 from lagco.report.sections.common import NO_RUNS, by_setting, file_part, share_text
 from lagco.report.tables import Column, Table, table
-from lagco.study import paper_tables, scaling
+from lagco.results.statistics import power_law
+from lagco.study import paper_tables
 from lagco.study.aggregates import better
 from lagco.study.scores import instance_scores, middle, values_of
 from lagco.study.settings import PACE
@@ -25,6 +25,8 @@ APPLIED = ("placement", "ospf", "traffic", "cyber-path")
 YES, PARTLY, NO, OPEN = "agrees", "agrees in part", "disagrees", "not measured"
 #: entries below which a verdict is preliminary: half of the paper's
 _FEW = 14
+#: sizes that a power law needs
+_FEWEST_SIZES = 3
 #: differences of scores that tables do not show
 _ALIKE = 0.005
 
@@ -234,35 +236,33 @@ def _varied(scores: Mapping[Place, float]) -> tuple[int, int, str]:
 
 
 def _decision_times(study: Study) -> Claim:
-    """Exponents of whole decisions, and how much longer iterative takes at its largest size."""
+    """Exponents of whole decisions over the sizes that both have, and how much longer one takes."""
     words = "decision times of projection grow more slowly with size than those of iterative"
     laws = paper_tables()["scaling"]
     there = {p: (laws[p][PACE]["alpha"], laws[p][ITERATIVE]["alpha"]) for p in laws}
-    fits = {
-        (fit["problem"], fit["method"]): fit
-        for fit in scaling(study.ledger)
-        if fit["part"] == "decision" and fit["features"] == "full"
-    }
-    both = problems_in_order(p for p, m in fits if m == PACE and (p, ITERATIVE) in fits)
-    if not both:
+    times: dict[tuple[str, str], dict[int, float]] = {}
+    for record in study.ledger.records("latency"):
+        spec = record.spec
+        if record.result["refused"] is None and spec["features"] == "full":
+            known = times.setdefault((spec["problem"], spec["method"]), {})
+            known[int(spec["size"])] = record.measured["decision_us"]["median"]
+    here, longer = {}, []
+    for problem in problems_in_order(dict.fromkeys(p for p, _ in times)):
+        ours, others = (times.get((problem, m), {}) for m in (PACE, ITERATIVE))
+        sizes = sorted(ours.keys() & others.keys())
+        if len(sizes) >= _FEWEST_SIZES:
+            alphas = [power_law(sizes, [t[size] for size in sizes]).alpha for t in (ours, others)]
+            here[problem] = alphas[0], alphas[1]
+            longer.append(others[sizes[-1]] / ours[sizes[-1]])
+    if not here:
         return Claim(words, OPEN, "no decisions of both were timed", _exponents(there))
-    here = {p: (fits[p, PACE]["alpha"], fits[p, ITERATIVE]["alpha"]) for p in both}
     slower = sum(a < b for a, b in here.values())
-    verdict = YES if slower == len(both) else PARTLY if 2 * slower >= len(both) else NO
-    longest = []
-    for problem in both:
-        size = min(fits[problem, m]["largest"] for m in (PACE, ITERATIVE))
-        times = [_at(fits[problem, m], size) for m in (PACE, ITERATIVE)]
-        longest.append(times[1] / times[0])
-    ours = (
-        f"{_exponents(here)}; at the largest size of both, iterative takes {median(longest):.1f} "
-        "times as long (median over problems)"
+    verdict = YES if slower == len(here) else PARTLY if 2 * slower >= len(here) else NO
+    ours_text = (
+        f"{_exponents(here)} (sizes that both have); at the largest of these, iterative takes "
+        f"{median(longer):.1f} times as long (median over problems)"
     )
-    return Claim(words, verdict, ours, _exponents(there))
-
-
-def _at(fit: Mapping[str, Any], size: float) -> float:
-    return float(fit["factor"]) * float(size) ** float(fit["alpha"])
+    return Claim(words, verdict, ours_text, _exponents(there))
 
 
 def _exponents(found: Mapping[str, tuple[float, float]]) -> str:
