@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from lagco.agents.config import STRATEGIES
 from lagco.errors import LagcoError
@@ -218,6 +218,37 @@ def scaling(ledger: Ledger) -> list[dict[str, Any]]:
                 }
             )
     return rows
+
+
+class Growth(NamedTuple):
+    """Whole decisions of two methods over the sizes that both have.
+
+    Attributes:
+        alphas: exponents of both.
+        ratio: how many times as long the second takes at the largest of these sizes.
+    """
+
+    alphas: tuple[float, float]
+    ratio: float
+
+
+def compared_growth(ledger: Ledger, first: str, second: str) -> dict[str, Growth]:
+    """Growth of decision times of two methods by problem, where they share three sizes."""
+    times: dict[tuple[str, str], dict[int, float]] = {}
+    for record in ledger.records("latency"):
+        spec = record.spec
+        if record.result["refused"] is None and spec["features"] == "full":
+            known = times.setdefault((spec["problem"], spec["method"]), {})
+            known[int(spec["size"])] = record.measured["decision_us"]["median"]
+    found = {}
+    for problem in dict.fromkeys(problem for problem, _ in times):
+        both = [times.get((problem, method), {}) for method in (first, second)]
+        sizes = sorted(both[0].keys() & both[1].keys())
+        if len(sizes) >= 3:
+            alphas = [power_law(sizes, [known[s] for s in sizes]).alpha for known in both]
+            ratio = both[1][sizes[-1]] / both[0][sizes[-1]]
+            found[problem] = Growth((alphas[0], alphas[1]), ratio)
+    return found
 
 
 def _series(records: Sequence[Record]) -> dict[str, list[float]]:

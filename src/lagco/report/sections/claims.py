@@ -11,12 +11,11 @@ from lagco.report.palette import problems_in_order
 from lagco.report.reading import Place, Study, count_of, listed
 from lagco.report.sections.common import NO_RUNS, by_setting, file_part, share_text
 from lagco.report.tables import Column, Table, table
-from lagco.results.statistics import power_law
 from lagco.study import paper_tables
 from lagco.study.aggregates import better
 from lagco.study.scores import instance_scores, middle, values_of
 from lagco.study.settings import PACE
-from lagco.study.tables import training_cpu
+from lagco.study.tables import compared_growth, training_cpu
 
 DISCRETE = ("p-discrete", "p-discrete-m", "g-discrete", "g-discrete-m")
 ITERATIVE = "iterative"
@@ -25,8 +24,6 @@ APPLIED = ("placement", "ospf", "traffic", "cyber-path")
 YES, PARTLY, NO, OPEN = "agrees", "agrees in part", "disagrees", "not measured"
 #: entries below which a verdict is preliminary: half of the paper's
 _FEW = 14
-#: sizes that a power law needs
-_FEWEST_SIZES = 3
 #: differences of scores that tables do not show
 _ALIKE = 0.005
 
@@ -240,27 +237,15 @@ def _decision_times(study: Study) -> Claim:
     words = "decision times of projection grow more slowly with size than those of iterative"
     laws = paper_tables()["scaling"]
     there = {p: (laws[p][PACE]["alpha"], laws[p][ITERATIVE]["alpha"]) for p in laws}
-    times: dict[tuple[str, str], dict[int, float]] = {}
-    for record in study.ledger.records("latency"):
-        spec = record.spec
-        if record.result["refused"] is None and spec["features"] == "full":
-            known = times.setdefault((spec["problem"], spec["method"]), {})
-            known[int(spec["size"])] = record.measured["decision_us"]["median"]
-    here, longer = {}, []
-    for problem in problems_in_order(dict.fromkeys(p for p, _ in times)):
-        ours, others = (times.get((problem, m), {}) for m in (PACE, ITERATIVE))
-        sizes = sorted(ours.keys() & others.keys())
-        if len(sizes) >= _FEWEST_SIZES:
-            alphas = [power_law(sizes, [t[size] for size in sizes]).alpha for t in (ours, others)]
-            here[problem] = alphas[0], alphas[1]
-            longer.append(others[sizes[-1]] / ours[sizes[-1]])
-    if not here:
+    growth = compared_growth(study.ledger, PACE, ITERATIVE)
+    if not growth:
         return Claim(words, OPEN, "no decisions of both were timed", _exponents(there))
+    here = {problem: found.alphas for problem, found in growth.items()}
     slower = sum(a < b for a, b in here.values())
     verdict = YES if slower == len(here) else PARTLY if 2 * slower >= len(here) else NO
     ours_text = (
         f"{_exponents(here)} (sizes that both have); at the largest of these, iterative takes "
-        f"{median(longer):.1f} times as long (median over problems)"
+        f"{median(g.ratio for g in growth.values()):.1f} times as long (median over problems)"
     )
     return Claim(words, verdict, ours_text, _exponents(there))
 

@@ -26,7 +26,7 @@ from lagco.report.sections.common import (
 )
 from lagco.report.tables import Cell, Column, Table, mark_best_down, table
 from lagco.results.measures import START_SCORE, maximised
-from lagco.study import Record, scaling
+from lagco.study import Record
 from lagco.study.aggregates import (
     Estimated,
     aggregate,
@@ -37,6 +37,7 @@ from lagco.study.aggregates import (
 )
 from lagco.study.scores import instance_scores, values_of
 from lagco.study.settings import TIMED
+from lagco.study.tables import compared_growth
 
 #: points of a performance profile, and scores that tables show alike
 _LEVELS, _ALIKE = 61, 0.005
@@ -264,20 +265,15 @@ def _transfer(study: Study, setting: str, results: _Results) -> list[str]:
 
 def _growth(study: Study) -> list[str]:
     """Exponents of whole decisions of the paper's two methods that select an action."""
-    fits = {
-        (fit["problem"], fit["method"]): fit["alpha"]
-        for fit in scaling(study.ledger)
-        if fit["part"] == "decision" and fit["features"] == "full"
-    }
-    both = [p for p, m in fits if m == "projection" and (p, "iterative") in fits]
-    if not both:
+    found = [g.alphas for g in compared_growth(study.ledger, "projection", "iterative").values()]
+    if not found:
         return []
-    slower = [p for p in both if fits[p, "projection"] < fits[p, "iterative"]]
-    medians = [float(np.median([fits[p, m] for p in both])) for m in ("projection", "iterative")]
+    slower = sum(ours < others for ours, others in found)
+    medians = [float(np.median(alphas)) for alphas in zip(*found, strict=True)]
     return [
         f"Whole decisions of projection grow more slowly with size than those of iterative on "
-        f"{len(slower)} of {len(both)} problems (median exponents {medians[0]:.2f} and "
-        f"{medians[1]:.2f})."
+        f"{slower} of {count_of(len(found), 'problem')} (median exponents {medians[0]:.2f} and "
+        f"{medians[1]:.2f} over the sizes that both have)."
     ]
 
 
