@@ -6,7 +6,9 @@ import pytest
 
 from lagco.report.reading import Study
 from lagco.report.sections.claims import NO, OPEN, YES, claims
+from lagco.report.sections.headline import _Results
 from lagco.study.aggregates import Estimated, better, shared_problems
+from lagco.study.scores import instance_scores
 from tests.report.fabricated import Extent, write_ledger
 
 BRIEF = Extent(
@@ -77,3 +79,17 @@ def test_methods_are_compared_on_the_same_instances():
     assert str(better(first, second, ["tsp"])) == "1.00 [1.00, 1.00]"
     assert better(first, first, ["tsp"]).value == 0.5
     assert better(first, {"tsp": {99: 1.0}}, ["tsp"]) == Estimated(0.5, 0.0, 1.0)
+
+
+def test_policies_are_shown_on_the_instances_that_agents_were_tested_on(tmp_path):
+    brief = Extent(
+        problems=("tsp",), methods=("projection",), strategies=("varied",), seeds=(42,), missing=0
+    )
+    study = Study(write_ledger(tmp_path / "study", brief))
+    setting = study.settings[0]
+    results = _Results.of(study, setting, "varied")
+    tested = instance_scores(results.records["projection"]["tsp"])
+    (greedy,) = results.records["greedy"]["tsp"]
+    whole = study.policies(setting, "tsp")["greedy"].result["instances"]
+    assert [i["index"] for i in greedy.result["instances"]] == list(tested)
+    assert len(whole) > len(tested)

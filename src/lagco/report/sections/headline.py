@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -69,8 +69,9 @@ class _Results:
                 records.setdefault(method, {})[problem] = runs
         trained = methods_in_order(records)
         for problem in study.problems_of(setting):
+            runs = [run for method in trained for run in records[method].get(problem, ())]
             for name, record in study.policies(setting, problem).items():
-                records.setdefault(name, {})[problem] = [record]
+                records.setdefault(name, {})[problem] = [_on_unseen(record, runs)]
         scored = [p for p in study.problems_of(setting) if study.measure_of(p) == "score"]
         samples = {
             method: {p: values_of(records[method].get(p, ()), "score") for p in scored}
@@ -103,6 +104,13 @@ class _Results:
     def compared(self) -> list[str]:
         """Methods among them."""
         return [m for m in self.comparable if m in self.trained]
+
+
+def _on_unseen(policy: Record, runs: Sequence[Record]) -> Record:
+    """Results of a policy on instances that some agent has not seen; on all without agents."""
+    unseen = {i["index"] for run in runs for i in run.result["instances"] if not i["seen"]}
+    kept = [i for i in policy.result["instances"] if i["index"] in unseen or not runs]
+    return replace(policy, result={**policy.result, "instances": kept})
 
 
 def blocks(study: Study) -> Sequence[Block] | str:
@@ -331,7 +339,8 @@ def _overview(
         f"{episodes_of(study, setting)} test episodes, agents trained on {strategy} instances "
         "(runs: per problem; the paper has 5). Scores are on the paper's scale; ospf and traffic "
         "also on the solver's scale from the default start, max-cut also by its gap. Bold: the "
-        f"best of the methods. {policies_said(study, setting)}"
+        f"best of the methods. {policies_said(study, setting)} They are shown on the instances "
+        "that agents were tested on."
     )
     if any(cell.paper is not None for row in rows for cell in row):
         caption += " Below ours the paper's figures."
