@@ -199,7 +199,7 @@ def interrupted(*arguments, **options):
         (
             ["study", "scalability", "--preset", "tiny", "--out", "x"],
             "lagco.study.run_study",
-            "0 of 15 tasks are done and kept in x",
+            "0 of 12 tasks are done and kept in x",
         ),
     ],
 )
