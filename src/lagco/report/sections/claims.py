@@ -119,12 +119,8 @@ def _ahead(scores: _Scores, words: str, others: Sequence[str]) -> Claim:
         sample[f"{p} {s}"] = instance_scores(scores.runs[p, PACE, s])
         rivals[f"{p} {s}"] = instance_scores(scores.runs[p, rival, s])
     share = better(sample, rivals, list(sample))
-    won, even, of = _counts(scores.ours, others)
-    verdict = PARTLY
-    if share.low > 0.5 and 2 * won > of:
-        verdict = YES
-    elif share.high < 0.5 and 2 * (won + even) < of:
-        verdict = NO
+    won, _, of = _counts(scores.ours, others)
+    verdict = (NO, PARTLY, YES)[(share.low > 0.5) + (2 * won > of)]
     which = "the best of them" if len(others) > 1 else others[0]
     ours = f"{_wins(scores.ours, others)}; better than {which} on {share_text(share)} of instances"
     missing = [m for m in others if not any(method == m for _, method, _ in scores.ours)]
@@ -278,7 +274,8 @@ def _training_cost(study: Study, setting: str) -> Claim:
         return Claim(words, OPEN, "no runs of several methods", paper)
     ours = {m: median(ratios[m]) for m in seconds if m in ratios}
     cheaper = [m for m, ratio in ours.items() if ratio < 1]
-    verdict = YES if len(cheaper) == len(ours) else PARTLY if cheaper else NO
+    most = 2 * len(cheaper) >= len(ours)
+    verdict = YES if len(cheaper) == len(ours) else PARTLY if most else NO
     said = f"{_ratios(ours)} (CPU seconds, median over entries)"
     return Claim(words, _so_far(verdict, max(map(len, ratios.values()))), said, paper)
 
