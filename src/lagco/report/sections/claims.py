@@ -174,7 +174,7 @@ def _gaps(study: Study, setting: str, scores: _Scores) -> Claim:
         found = study.transfer(setting, (problem, method, strategy), "solver_score")
         if found is not None and method in theirs:
             losses.setdefault(method, {})[problem, strategy] = max(0.0, -found)
-    rivals = [m for m in losses if m != PACE and 2 * len(losses[m]) >= len(losses.get(PACE, ()))]
+    rivals = [m for m in losses if m != PACE and 4 * len(losses[m]) >= len(losses.get(PACE, ()))]
     if PACE not in losses or not rivals:
         return Claim(words, OPEN, "no runs of several methods", paper)
     entries = sorted(set.intersection(*(set(losses[m]) for m in (PACE, *rivals))))
