@@ -39,3 +39,21 @@ def test_readme_shows_what_was_measured(row):
         for text, value in zip(shown, measured, strict=True):
             digits = len(text.partition(".")[2])
             assert float(text) == pytest.approx(value, abs=0.5000001 * 10**-digits)
+
+
+@pytest.mark.parametrize(
+    ("row", "key"),
+    [
+        ("berlin52", "tsplib/berlin52.tsp/tsp"),
+        ("kroA100", "tsplib/kroA100.tsp/tsp"),
+        ("G1", "gset/G1/max-cut"),
+        ("vc-exact_005", "vertex_cover/vc-exact_005.gr/min-vertex"),
+        ("abilene", "sndlib/abilene.txt/ospf"),
+    ],
+)
+def test_readme_shows_the_answers_that_were_measured(row, key):
+    records = json.loads((ROOT / "benchmarks" / "results" / "real_instances.json").read_text())
+    (line,) = re.findall(rf"^\| {row} \(.*$", (ROOT / "README.md").read_text(), re.M)
+    shown = [float(cell.split()[0]) for cell in line.split("|")[3:5]]
+    found = [records[f"{key}/{who}/2"]["objective"] for who in ("portfolio", "agent")]
+    assert shown == pytest.approx(found, abs=5e-5)
