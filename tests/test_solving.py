@@ -15,7 +15,7 @@ import lagco
 from lagco.agents.shipped import default_agent, shipped_problems
 from lagco.cli import app
 from lagco.core.problem import Problem
-from lagco.errors import LagcoError, UnknownName, UsageError
+from lagco.errors import InstanceError, LagcoError, UnknownName, UsageError
 from lagco.generation import generate_instance
 from lagco.instances import Instance
 from lagco.instances.formats import read, read_solution
@@ -28,6 +28,7 @@ from lagco.results import measures
 from lagco.results.measures import improvement
 from lagco.rollout import SideBySide
 from lagco.solving import instance as instance_module
+from lagco.solving.episodes import Episodes
 from lagco.solving.folder import solve_folder
 from lagco.solving.members import LocalSearch
 from lagco.solving.players import _mixed_team
@@ -249,6 +250,34 @@ def test_a_local_search_waits_for_solutions_to_begin_from_and_takes_no_time_mean
     assert waiting.turn()
     assert waiting.ready()
     assert not source.found
+
+
+def test_a_portfolio_ends_where_only_a_search_is_left_that_waits_for_others():
+    task = worked_on(problem_class("tsp").generate(10), turns=3)
+    turns = []
+
+    def between():
+        turns.append(task.limit.taken)
+        assert len(turns) < 5
+
+    run_members([LocalSearch(task, "after others", Solutions())], task, between)
+    assert task.record.best is None
+    assert not turns
+
+
+def test_the_agent_answers_where_the_solver_gave_up_and_its_part_of_the_time_was_too_short(
+    monkeypatch,
+):
+    cls = problem_class("tsp")
+
+    def improve(own, instance, solution, seed, effort):
+        raise InstanceError("too large")
+
+    monkeypatch.setattr(cls, "improve", classmethod(improve))
+    monkeypatch.setattr(Episodes, "_fits", lambda *_: False)
+    answer = lagco.solve(cls.generate(12), turns=8)
+    assert answer.valid
+    assert answer.as_dict()["notes"] == ["too large"]
 
 
 class Solutions:

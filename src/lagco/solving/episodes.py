@@ -60,6 +60,7 @@ class Episodes:
         name: of the member, until the player is loaded.
 
     Attributes:
+        alone: whether nobody else looks for solutions.
         finished: episodes that ended.
     """
 
@@ -79,7 +80,7 @@ class Episodes:
         self._load = load
         self._begin_at = start
         self._search = search
-        self._alone = alone
+        self.alone = alone
         self._optional = optional
         self._begins = begins
         self._turns: Iterator[None] | None = None
@@ -148,7 +149,7 @@ class Episodes:
                 self.name += ", finished by greedy"
             self._step(mode)
             steps += 1
-            if steps == _TRIAL and not (improves or self._alone or self._fits(first, began)):
+            if steps == _TRIAL and not (improves or self.alone or self._fits(first, began)):
                 return
             yield
         side_by_side = self._side_by_side(limit.elapsed() - began)

@@ -112,10 +112,11 @@ def solve(
         try:
             run(members, task, between)
             others.finish()
-            if record.best is None and by == "portfolio" and not _episodes(members):
+            alone = any(played.alone for played in _episodes(members))
+            if record.best is None and by == "portfolio" and not alone:
                 # the solver cannot do it, so the agent has to, however short the time
                 members.append(request.episodes(task, alone=True))
-                run(members[-1:], task)
+                run(members[-1:], task, between)
         except KeyboardInterrupt:
             others.listen()
             if record.best is None:

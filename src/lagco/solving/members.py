@@ -73,8 +73,6 @@ class LocalSearch:
     def turn(self) -> bool:
         """A stretch of local search."""
         start = self._start()
-        if self._source is not None and start is None:
-            return True  # nothing to begin from yet
         afresh = self._source is None and self._begins_afresh()
         effort = self._fitting(afresh)
         if afresh:

@@ -227,8 +227,8 @@ def run(members: Sequence[Member], task: Task, between: Callable[[], None] | Non
     """Let members take turns until the limit, or until nothing better can come.
 
     The first turn goes to the first of them, and whoever is ready and behind with its part of the
-    time comes next. Without a solution at the end of the time, the first one goes on until there is
-    one.
+    time comes next. Without a solution at the end of the time, the first one that is ready goes on
+    until there is one. Where nobody is ready, nothing more can come.
 
     Args:
         members: who takes turns.
@@ -237,15 +237,15 @@ def run(members: Sequence[Member], task: Task, between: Callable[[], None] | Non
     """
     limit, record = task.limit, task.record
     able = list(members)
-    while able and not record.done():
-        if not limit.over():
-            leader = record.best.by if record.best is not None else able[0].name
-            ready = [member for member in able if member.ready()] or able
-            member = min(ready, key=lambda m: m.used / (LEADING if m.name == leader else FOLLOWING))
-        elif record.best is None:
-            member = able[0]
-        else:
+    while not record.done():
+        ready = [member for member in able if member.ready()]
+        over = limit.over()
+        if not ready or (over and record.best is not None):
             return
+        member = ready[0]
+        if not over:
+            leader = record.best.by if record.best is not None else member.name
+            member = min(ready, key=lambda m: m.used / (LEADING if m.name == leader else FOLLOWING))
         began = limit.elapsed()
         goes_on = member.turn()
         limit.taken += 1
