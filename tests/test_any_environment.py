@@ -79,6 +79,16 @@ def test_instances_are_what_reset_is_called_with():
     crossed = instances_from(cls, {"clients": 9}, seeds=(4, 5))
     assert [i.params["seed"] for i in crossed] == [4, 5]
     assert crossed[0].checksum != crossed[1].checksum
+    assert instances_from(cls, None, seeds=np.int64(4))[0].params["seed"] == 4
+
+
+def test_what_is_no_data_is_said():
+    cls, tsp = problem_class(Facility), problem_class("tsp")
+    with pytest.raises(UsageError, match="not with instances"):
+        instances_from(cls, iter([{"clients": 9}]), seeds=[1])
+    mixed = [tsp.generate(6), problem_class("max-cut").generate(6)]
+    with pytest.raises(UsageError, match=r"data\[0\] is for 'tsp' and data\[1\] for 'max-cut'"):
+        instances_from(tsp, mixed)
 
 
 # -- the episode

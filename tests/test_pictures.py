@@ -8,7 +8,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 import lagco
-from lagco.core.drawing import layout
+from lagco.core.drawing import draw_colour_bar, layout
 from lagco.core.graph import GraphView
 from lagco.core.picture import _canvas, save_picture
 from lagco.errors import UsageError
@@ -55,6 +55,16 @@ def test_title_and_legend_of_a_picture_are_inside_it(problem, side):
         assert box.x0 >= -1 and box.x1 <= whole.x1 + 1, text.get_text()
         assert box.y0 >= -1 and box.y1 <= whole.y1 + 1, text.get_text()
     assert axes.get_legend() or axes.child_axes, "colours mean something: say what"
+
+
+def test_a_colour_bar_has_some_length_beside_a_long_title_on_a_small_picture():
+    def draw(axes):
+        draw_colour_bar(axes, axes.scatter([0, 1], [0, 1], c=[0.0, 2.0]), "a title" * 9)
+
+    canvas = _canvas(draw, None, 1.0, 100)
+    canvas.draw()
+    (bar,) = canvas.figure.axes[0].child_axes
+    assert bar.get_position().width > 0.1
 
 
 @pytest.mark.parametrize("problem", FILES)

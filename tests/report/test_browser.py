@@ -82,6 +82,20 @@ def test_a_click_saves_a_table(page, report):
     assert saved.value.path().read_bytes() == (report.with_suffix(".tables") / name).read_bytes()
 
 
+def test_a_browser_that_cannot_unpack_figures_says_so_and_shows_the_rest(browser, report):
+    context = browser.new_context()
+    page = context.new_page()
+    troubles = []
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.add_init_script("delete window.DecompressionStream")
+    page.goto(report.as_uri())
+    page.wait_for_function("document.querySelector('.plot').textContent.includes('cannot show')")
+    page.locator("#headline [data-file$='.csv']:visible").first.click()
+    assert page.locator("#headline table:visible").count() > 0
+    assert troubles == []
+    context.close()
+
+
 def test_it_prints_what_was_not_looked_at(browser, report, tmp_path):
     context = browser.new_context()
     context.set_default_timeout(180_000)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lagco.report.reading import Study
-from lagco.report.sections.claims import NO, OPEN, YES, claims
+from lagco.report.sections import claims as claims_module
+from lagco.report.sections.claims import NO, OPEN, PARTLY, YES, claims
 from lagco.report.sections.headline import _Results
 from lagco.study.aggregates import Estimated, better, shared_problems
 from lagco.study.scores import instance_scores
@@ -55,6 +56,23 @@ def test_times_are_compared_by_exponents_and_ratios(found):
     assert ours.paper == "smaller exponent on 7 of 7 problems, medians 0.22 and 1.44"
     cost = claim(found, "projection costs most")
     assert cost.verdict.startswith("agrees in part") and "g-discrete-m 0." in cost.ours
+
+
+@pytest.mark.parametrize(
+    ("costs", "verdict"),
+    [
+        ({"g-discrete-m": 1.0, "iterative": 2.0, "projection": 3.0}, YES),
+        ({"g-discrete-m": 2.0, "iterative": 1.0, "projection": 3.0}, PARTLY),
+        ({"g-discrete-m": 3.0, "iterative": 4.0, "projection": 2.0}, NO),
+    ],
+)
+def test_costs_are_compared_in_the_paper_s_order(tmp_path, monkeypatch, costs, verdict):
+    monkeypatch.setattr(
+        claims_module, "training_cpu", lambda ledger, run: costs[run.spec["config"]["method"]]
+    )
+    study = Study(write_ledger(tmp_path / "study", BRIEF))
+    found = claims_module._training_cost(study, study.settings[0])
+    assert found.verdict == f"{verdict}, so far"
 
 
 def test_what_was_not_measured_is_said(tmp_path):

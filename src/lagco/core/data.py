@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -36,7 +37,7 @@ def instances_from(
         options = list(data)
     if seeds is None and not options:
         return checked_instances(problem, data)
-    if data is not None and len(data) and not options:
+    if not options and data is not None and (not hasattr(data, "__len__") or len(data)):
         raise UsageError("seeds= go with options of reset() in data=, not with instances")
     if not issubclass(problem, EnvProblem):
         raise UsageError(
@@ -46,7 +47,7 @@ def instances_from(
     if seeds is None:
         pairs = list(enumerate(options))
     else:
-        chosen = [seeds] if isinstance(seeds, int) else list(seeds)
+        chosen = [seeds] if isinstance(seeds, Integral) else list(seeds)
         pairs = [(seed, option) for option in options or [None] for seed in chosen]
     if not pairs:
         raise UsageError(f"seeds={seeds!r}: give at least one")
@@ -73,6 +74,11 @@ def checked_instances(problem: type[Problem] | None, data: Any) -> DataSet | Seq
         for number, item in enumerate(data):
             if not isinstance(item, Instance):
                 raise UsageError(f"data[{number}] is a {type(item).__name__}; give {ways}")
+            if item.problem != data[0].problem:
+                raise UsageError(
+                    f"data[0] is for {data[0].problem!r} and data[{number}] for {item.problem!r}; "
+                    "give instances of one problem"
+                )
     first = data.problem if isinstance(data, DataSet) else data[0].problem
     if problem is not None and first != problem.name:
         raise UsageError(

@@ -151,6 +151,7 @@ def draw_colour_bar(axes: Any, colours: Any, title: str, form: str = "{:g}") -> 
     low, high = colours.norm.vmin, colours.norm.vmax
     ticks = [t for t in MaxNLocator(5).tick_values(low, high) if low <= t <= high]
     left = max(0.3, 0.03 + _LETTER * len(title) / axes.figure.get_size_inches()[0])
+    left = min(left, 0.78)  # a bar of some length in any case
     inset = axes.inset_axes((left, -0.045, min(0.5, 0.98 - left), 0.02))
     bar = axes.figure.colorbar(colours, cax=inset, orientation="horizontal")
     bar.set_ticks(ticks, labels=[form.format(tick) for tick in ticks])

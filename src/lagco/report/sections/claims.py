@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import mean, median
 
+from lagco.agents.config import STRATEGIES
 from lagco.report.blocks import Block, Shown
 from lagco.report.palette import problems_in_order
 from lagco.report.reading import Place, Study, count_of, listed
-from lagco.report.sections.common import NO_RUNS, by_setting, file_part, share_text
+from lagco.report.sections.common import ALIKE, NO_RUNS, by_setting, file_part, share_text
 from lagco.report.tables import Column, Table, table
 from lagco.study import paper_tables
 from lagco.study.aggregates import better
@@ -24,8 +25,6 @@ APPLIED = ("placement", "ospf", "traffic", "cyber-path")
 YES, PARTLY, NO, OPEN = "agrees", "agrees in part", "disagrees", "not measured"
 #: entries below which a verdict is preliminary: half of the paper's
 _FEW = 14
-#: differences of scores that tables do not show
-_ALIKE = 0.005
 
 
 @dataclass(frozen=True)
@@ -146,8 +145,8 @@ def _counts(scores: Mapping[Place, float], others: Sequence[str]) -> tuple[int, 
         for (p, method, s), value in scores.items()
         if method == PACE and any((p, m, s) in scores for m in others)
     ]
-    ahead = sum(difference > _ALIKE for difference in differences)
-    behind = sum(difference < -_ALIKE for difference in differences)
+    ahead = sum(difference > ALIKE for difference in differences)
+    behind = sum(difference < -ALIKE for difference in differences)
     return ahead, len(differences) - ahead - behind, len(differences)
 
 
@@ -182,9 +181,10 @@ def _gaps(study: Study, setting: str, scores: _Scores) -> Claim:
     least = mean(scores.ours[p, PACE, s] for p, s in entries) / 3 if entries else 0.0
     rivals = [m for m in level if level[m] >= least]  # who scores nothing has nothing to lose
     if not rivals:
-        return Claim(words, OPEN, "no other method has a third of its score", paper)
+        why = "no other method has a third of its score" if entries else "no entry that all have"
+        return Claim(words, OPEN, why, paper)
     ours = {m: [losses[m][entry] for entry in entries] for m in theirs if m in (PACE, *rivals)}
-    smaller = [m for m in rivals if mean(ours[m]) < mean(ours[PACE]) - _ALIKE]
+    smaller = [m for m in rivals if mean(ours[m]) < mean(ours[PACE]) - ALIKE]
     verdict = YES if not smaller else PARTLY if 2 * len(smaller) <= len(rivals) else NO
     said = (
         f"{_means(ours)} (solver scores, {count_of(len(entries), 'entry')} that all of these have; "
@@ -218,9 +218,8 @@ def _varied(scores: Mapping[Place, float]) -> tuple[int, int, str]:
         for problem in APPLIED
     }
     rows = {p: row for p, row in rows.items() if "varied" in row and len(row) > 1}
-    won = sum(row["varied"] > max(row.values()) - _ALIKE for row in rows.values())
-    strategies = [s for s in ("small", "medium", "large", "varied") if rows]
-    shared = [s for s in strategies if all(s in row for row in rows.values())]
+    won = sum(row["varied"] > max(row.values()) - ALIKE for row in rows.values())
+    shared = [s for s in STRATEGIES if rows and all(s in row for row in rows.values())]
     said = (f"{s} {mean(row[s] for row in rows.values()):.2f}" for s in shared)
     return won, len(rows), ", ".join(said)
 
@@ -274,8 +273,11 @@ def _training_cost(study: Study, setting: str) -> Claim:
         return Claim(words, OPEN, "no runs of several methods", paper)
     ours = {m: median(ratios[m]) for m in seconds if m in ratios}
     cheaper = [m for m, ratio in ours.items() if ratio < 1]
-    most = 2 * len(cheaper) >= len(ours)
-    verdict = YES if len(cheaper) == len(ours) else PARTLY if most else NO
+    next_to_it = ours.get(ITERATIVE, 1.0)
+    ordered = all(ours[m] < next_to_it for m in DISCRETE if m in ours)
+    verdict = NO if 2 * len(cheaper) < len(ours) else PARTLY
+    if len(cheaper) == len(ours) and ordered:
+        verdict = YES
     said = f"{_ratios(ours)} (CPU seconds, median over entries)"
     return Claim(words, _so_far(verdict, max(map(len, ratios.values()))), said, paper)
 

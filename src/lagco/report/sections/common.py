@@ -101,6 +101,10 @@ def policies_said(study: Study, setting: str) -> str:
     return text.strip()
 
 
+#: differences of scores that tables do not show
+ALIKE = 0.005
+
+
 def share_text(share: Estimated) -> str:
     """A share and its interval, in percent."""
     return f"{share.value:.0%} [{share.low:.0%}, {share.high:.0%}]".replace("%", " %")

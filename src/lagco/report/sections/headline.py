@@ -13,6 +13,7 @@ from lagco.report.palette import label_of, look_of, methods_in_order
 from lagco.report.plots import axis, dots, error_bars, figure, line, named_axis, numbers
 from lagco.report.reading import Study, count_of, listed
 from lagco.report.sections.common import (
+    ALIKE,
     MEASURE_NAMES,
     NO_RUNS,
     by_setting,
@@ -39,8 +40,8 @@ from lagco.study.scores import instance_scores, values_of
 from lagco.study.settings import TIMED
 from lagco.study.tables import compared_growth
 
-#: points of a performance profile, and scores that tables show alike
-_LEVELS, _ALIKE = 61, 0.005
+#: points of a performance profile
+_LEVELS = 61
 #: measures beside the main one, and the problems whose main one hardly tells methods apart
 _BESIDE = {START_SCORE: ("ospf", "traffic"), "gap": ("max-cut",)}
 
@@ -260,7 +261,7 @@ def _transfer(study: Study, setting: str, results: _Results) -> list[str]:
         for strategy, o in others.items()
     }
     first, second = sorted(found, key=lambda s: -found[s].value)[:2]
-    if found[first].value - found[second].value < _ALIKE:
+    if found[first].value - found[second].value < ALIKE:
         return []
     overlap = found[first].low <= found[second].high
     whole = set(trained) == set(study.methods_of(setting))
@@ -315,7 +316,7 @@ def _overview(
     rows: list[list[Cell]] = []
     for method in methods_in_order([*methods, *results.records]):
         of_method = results.records.get(method, {})
-        cells = [Cell(method), Cell(span([len(runs) for runs in of_method.values()]))]
+        cells = [Cell(method), Cell(_span([len(runs) for runs in of_method.values()]))]
         for problem, measure in places:
             records = of_method.get(problem, ())
             theirs = study.paper(setting, (problem, method, strategy))
@@ -348,7 +349,7 @@ def _overview(
     return table(name, caption, columns, [*trained, *rest])
 
 
-def span(counts: Sequence[int]) -> str | int:
+def _span(counts: Sequence[int]) -> str | int:
     """A number, or the least and the most of several; 0 of none."""
     low, high = min(counts, default=0), max(counts, default=0)
     return low if low == high else f"{low}–{high}"

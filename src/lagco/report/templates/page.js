@@ -75,7 +75,8 @@
     window.drawAll = () => plots.filter(visible).forEach(draw);
     drawNext();
   };
-  start();
+  start().catch((error) => plots.forEach(
+    (place) => { place.textContent = `This browser cannot show figures (${error.message}).`; }));
 
   // -- downloads: the figure as it is drawn, and the numbers behind it
   const quoted = (value) => {
@@ -121,7 +122,9 @@
     });
   }
   for (const button of all("[data-file]")) {
-    button.addEventListener("click", () => save(button.dataset.file, data.files[button.dataset.file]));
+    button.addEventListener("click", () => {
+      if (data) save(button.dataset.file, data.files[button.dataset.file]);
+    });
   }
 
   const restyle = () => plots.filter((p) => p.drawn).forEach(
