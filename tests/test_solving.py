@@ -552,6 +552,21 @@ class TinyCover(Cover):
         return replace(generate_instance("min-vertex", size=10), problem="cover", name="tiny")
 
 
+class Absent:
+    """Of a class that has it, an attribute that is not there."""
+
+    def __get__(self, *_):
+        raise AttributeError
+
+
+def test_a_problem_without_agent_search_and_preview_is_played_at_random():
+    plain = type("Plain", (Cover,), {name: getattr(Problem, name) for name in ("improve", "solve")})
+    hidden = type("Hidden", (plain,), {"preview": Absent()})
+    instance = replace(generate_instance("min-vertex", size=12), problem="cover")
+    assert lagco.solve(instance, problem=plain, turns=40).by == "greedy"
+    assert lagco.solve(instance, problem=hidden, turns=40).by == "random"
+
+
 @pytest.mark.parametrize("cls", [Cover, TinyCover])
 def test_a_problem_of_ones_own(cls, tmp_path):
     instance = replace(generate_instance("min-vertex", size=12), problem="cover")

@@ -22,7 +22,8 @@ def info(path: str | Path) -> dict[str, Any]:
     """Describe, and verify, any file or folder that lagco writes or reads.
 
     That is an instance file in any format, the folder of a data set, an agent, an encoder, a latent
-    space, a training run or a study, or a record of a study. ``kind`` says which.
+    space, a training run or a study, a record of a study, or the file of all its records that
+    ``lagco study export`` writes. ``kind`` says which.
     """
     path = Path(path)
     if not path.exists():
@@ -37,6 +38,8 @@ def info(path: str | Path) -> dict[str, Any]:
             f"{path}: holds nothing that lagco wrote; give the folder of a data set, an agent, an "
             "encoder, a training run or a study, or an instance file"
         )
+    if path.suffix == ".xz":
+        return _about_study(path)
     written = _format_of(path)
     return _FILES[written](path) if written in _FILES else _about_instance(read_instance(path))
 
@@ -109,14 +112,14 @@ def _about_space(folder: Path) -> dict[str, Any]:
     return {"kind": "latent space", **found, "sha256": file.checksum}
 
 
-def _about_study(folder: Path) -> dict[str, Any]:
-    from lagco.study import Ledger
+def _about_study(place: Path) -> dict[str, Any]:
+    from lagco.study import Snapshot
 
-    ledger = Ledger(folder)
+    ledger = Snapshot(place)
     records = ledger.records()
     methods = (record.spec.get("config", {}).get("method") for record in records)
     return {
-        "kind": "study",
+        "kind": "records of a study" if ledger.is_file else "study",
         "records": dict(Counter(record.kind for record in records)),
         "problems": sorted({str(record.spec["problem"]) for record in records}),
         "methods": sorted({str(method) for method in methods if method}),
@@ -217,7 +220,11 @@ def _about_data(data: DataSet) -> dict[str, Any]:
         "kind": "data set",
         "problem": data.problem,
         "instances": len(data),
-        "sizes": [min(sizes), int(np.median(sizes)), max(sizes)] if sizes else [],
+        "sizes": {
+            name: int(of(sizes))
+            for name, of in (("smallest", min), ("median", np.median), ("largest", max))
+            if sizes
+        },
         "extents": data.extents,
         "solver": statuses,
         "generation": dict(data.generation),

@@ -52,8 +52,8 @@ class GreedyPolicy:
         preview = getattr(env, "preview", None)
         if preview is None:
             raise UsageError(
-                f"greedy needs {type(env).__name__}.preview(actions): the value by which to rank "
-                "actions one step ahead"
+                f"greedy needs {type(env).__name__}.preview(actions), the value by which to rank "
+                "actions one step ahead; define it or choose another policy"
             )
         actions = env.valid_actions()
         if not len(actions):

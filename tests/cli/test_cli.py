@@ -144,9 +144,10 @@ def test_check_passes_and_fails(tmp_path):
         (["bench", "decode", "--validities", "some"], "unknown validity 'some'"),
         (["bench", "decode", "--actions", "abc"], "--actions abc: positive numbers"),
         (["bench", "latency", "--sizes", "10,-1"], "--sizes 10,-1: positive numbers"),
-        (["evaluate", "nowhere", "--data", "x"], "nowhere/agent.json: no such folder"),
+        (["evaluate", "nowhere", "--data", "x"], "nowhere: no such folder, and unknown agent"),
         (["check", "tsp", "--episodes", "0"], "--episodes 0, --max-steps 200: at least 1"),
-        (["evaluate", "--data", "nowhere"], "nowhere: no such folder"),
+        (["evaluate", "greedy", "--data", "x"], "greedy: a policy, no agent; give it as --policy"),
+        (["evaluate", "--data", "nowhere"], "nowhere: no such folder or file; lagco generate"),
     ],
 )
 def test_errors_are_one_line_without_a_traceback(arguments, message, tmp_path):

@@ -14,6 +14,7 @@ from lagco.cli import COMMANDS, main
 from lagco.cli.study import STUDIES
 from lagco.instances.formats import read
 from lagco.samples import SAMPLES
+from lagco.study import export
 from lagco.study.settings import SETTINGS
 from tests.report.fabricated import Extent, write_ledger
 
@@ -156,6 +157,17 @@ def test_data_and_answers_say_what_they_are(tmp_path):
     answer = lagco.solve(data[0], by="solver", turns=2)
     assert repr(answer).startswith(f"<Answer: problem max-cut, instance {data[0].name}, objective")
     assert len(repr(answer)) < 200 and "objective" in answer._repr_html_()
+    assert repr(data[0]) == (
+        f"<Instance: problem max-cut, name {data[0].name}, size 6, references sweeps and solver>"
+    )
+    found = lagco.evaluate("greedy", data, episodes=1)
+    assert repr(found).startswith("<Evaluation: policy greedy, problem max-cut, instances 2, score")
+    encoder = lagco.pretrain(
+        "max-cut", data, training=lagco.PretrainConfig(states=8, max_steps=1), progress=False
+    )
+    assert repr(encoder).startswith("<Encoder: problem max-cut, views ") and len(repr(encoder)) < 120
+    sizes = lagco.info(tmp_path / "data")["sizes"]
+    assert sizes == {"smallest": 6, "median": 7, "largest": 8}
 
 
 def test_information_on_studies_and_records(run, tmp_path):
@@ -163,6 +175,8 @@ def test_information_on_studies_and_records(run, tmp_path):
     folder = write_ledger(tmp_path / "study", Extent(**brief, missing=0))
     about = lagco.info(folder)
     assert about["kind"] == "study" and about["records"]["run"] == 2
+    exported = lagco.info(export(folder, tmp_path / "records.jsonl.xz"))
+    assert exported == about | {"kind": "records of a study"}
     code, shown, _ = run("info", folder)
     assert code == 0 and "records, run" in shown and len(shown.splitlines()) < 25
     assert max(map(len, shown.splitlines())) <= 80

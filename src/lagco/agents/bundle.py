@@ -17,7 +17,7 @@ from lagco.arrays import Array
 from lagco.core.declaration import Declaration, read_declaration
 from lagco.core.problem import Problem
 from lagco.embedding.encoder import NetworkClass
-from lagco.errors import LagcoError, UnknownName, UsageError, close_to, suggest
+from lagco.errors import LagcoError, UnknownName, UsageError, suggest
 from lagco.instances import Instance
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
@@ -198,9 +198,7 @@ def _named(path: str | Path) -> Path:
             f"no agent for {path!r} comes with lagco, only for {', '.join(known)}; train one with "
             f"lagco train {path} --data DATA --out FOLDER, and load the folder"
         )
-    if close_to(path, known):
-        raise UnknownName(f"{path}: no such folder, and {suggest('agent', path, known)}")
-    return folder
+    raise UnknownName(f"{path}: no such folder, and {suggest('agent', path, known)}")
 
 
 def read_description(folder: Path) -> dict[str, Any]:

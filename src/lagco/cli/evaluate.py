@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -68,6 +69,8 @@ def evaluate(
     evaluations = []
     how: dict[str, Any] = {"episodes": episodes, "seed": seed, "start": start}
     for folder in agent or ():
+        if folder in (*POLICIES, "solver") and not Path(folder).exists():
+            raise UsageError(f"{folder}: a policy, no agent; give it as --policy {folder}")
         bundle = lagco.load(folder, problem, decoder=decoder)
         found = lagco.evaluate(bundle, data, problem=problem, decoder=decoder, k=k, **how)
         label = f"{folder}: {found.policy}" if len(agent or ()) > 1 else found.policy
@@ -132,14 +135,14 @@ def print_refusals(evaluations: list[Evaluation]) -> None:
 def _print_scores(title: str, evaluations: list[Evaluation], episodes: int) -> None:
     shown = {
         "score/first": "score: first",
-        "score/best": f"best of {episodes}",
-        "score_best/best": "best state",
+        "score/best": f"score: best of {episodes}",
+        "score_best/best": "score: best state",
         "solver_score/first": "solver scale: first",
-        "solver_score/best": f"best of {episodes}",
-        "solver_score_best/best": "best state",
+        "solver_score/best": f"solver scale: best of {episodes}",
+        "solver_score_best/best": "solver scale: best state",
         "gap/best": "gap %",
         f"{RETURN}/first": "return: first",
-        f"{RETURN}/best": f"best of {episodes}",
+        f"{RETURN}/best": f"return: best of {episodes}",
     }
     rows = []
     for evaluation in evaluations:
@@ -167,7 +170,7 @@ def print_instances(
         "size",
         "seen",
         "objective: first",
-        f"best of {episodes}",
+        f"objective: best of {episodes}",
         f"score: best of {episodes}",
         f"solver scale: best of {episodes}",
         "gap %",

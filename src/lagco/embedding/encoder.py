@@ -22,6 +22,7 @@ from lagco.embedding.features import ViewFeatures
 from lagco.embedding.layout import TableLayout, ViewLayout, bind_table, layout_hash, table_layout
 from lagco.embedding.messages import message_width
 from lagco.errors import UsageError
+from lagco.results.described import SelfDescribing
 from lagco.store import sha256
 
 if TYPE_CHECKING:
@@ -116,8 +117,8 @@ class ViewEncoder:
         return fold_weights(self.config, self.weights)
 
 
-@dataclass
-class Encoder:
+@dataclass(repr=False)
+class Encoder(SelfDescribing):
     """One encoder per graph view of a problem.
 
     Attributes:
@@ -139,6 +140,12 @@ class Encoder:
     def network_class(self) -> NetworkClass | None:
         """What makes its modules, where these are of the user's own."""
         return next(iter(self.views.values())).network_class
+
+    def facts(self) -> dict[str, object]:
+        """Problem, views, width of an embedding and states of the pre-training."""
+        about: dict[str, object] = {"problem": self.training.get("problem", "unknown")}
+        about |= {"views": ", ".join(self.views), "width": self.width}
+        return about | {"states": self.training.get("states", 0)}
 
     @property
     def layout(self) -> dict[str, ViewLayout]:

@@ -62,6 +62,9 @@ TIMES = Kind(
 )
 
 
+_MISSING = "no such folder or file; lagco generate makes data sets"
+
+
 @dataclass(frozen=True)
 class Entry:
     """One instance of a data set, as its manifest lists it.
@@ -120,7 +123,7 @@ class DataSet(SelfDescribing):
         path = folder / MANIFEST
         if not path.exists():
             remedy = "is it complete? 'lagco generate' writes the manifest last"
-            what = f"holds no {MANIFEST}; {remedy}" if folder.is_dir() else "no such folder"
+            what = f"holds no {MANIFEST}; {remedy}" if folder.is_dir() else _MISSING
             raise InstanceError(f"{folder}: {what}")
         manifest = DATA_SET.read(folder).content
         entries = tuple(Entry(**entry) for entry in manifest["instances"])

@@ -13,6 +13,7 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.errors import InstanceError
+from lagco.results.described import SelfDescribing
 from lagco.store import canonical_json
 from lagco.store.npy import KINDS
 
@@ -83,8 +84,8 @@ class Params(dict[str, Any]):
         return Params, (self._owner, dict(self))
 
 
-@dataclass(frozen=True, eq=False)
-class Instance:
+@dataclass(frozen=True, eq=False, repr=False)
+class Instance(SelfDescribing):
     """One instance of a problem.
 
     Attributes:
@@ -122,6 +123,12 @@ class Instance:
         params = {k: self._plain(f"params[{k!r}]", v) for k, v in self.params.items()}
         object.__setattr__(self, "params", Params(f"{self.name!r} of {self.problem!r}", params))
         object.__setattr__(self, "arrays", {n: _frozen(a) for n, a in self.arrays.items()})
+
+    def facts(self) -> dict[str, object]:
+        """Problem, name, size, and which references it brings."""
+        known = [kind for kind in ("sweeps", "solver") if getattr(self.references, kind) is not None]
+        about = {"problem": self.problem, "name": self.name, "size": self.size}
+        return {**about, "references": " and ".join(known) or "none"}
 
     def _plain(self, where: str, value: Any) -> Any:
         """A JSON value: numpy's numbers become Python's, anything else is refused by name."""

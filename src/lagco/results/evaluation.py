@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from lagco.results.described import SelfDescribing
 from lagco.results.measures import MEASURES, RETURN, counted, maximised, selected
 from lagco.results.statistics import Summary, summarise, train_test_gap
 
@@ -102,8 +103,8 @@ class InstanceResult:
         return counted(values, measure, selection)[0]
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(SelfDescribing):
     """Results of one policy on one data set."""
 
     policy: str
@@ -119,6 +120,16 @@ class Evaluation:
     def infeasible(self) -> int:
         """Number of instances that the policy decided on without finding a solution."""
         return sum(result.infeasible for result in self.results)
+
+    def facts(self) -> dict[str, object]:
+        """Policy, problem, number of instances, and interquartile means of the best episodes."""
+        about: dict[str, object] = {"policy": self.policy, "problem": self.problem}
+        about["instances"] = len(self.results)
+        for measure in ("score", "gap", RETURN):
+            found = summarise(self.values(measure), normality=False)
+            if found is not None:
+                about[f"{measure}/best"] = f"{found.iqm:.4g}"
+        return about
 
     def over(self, checksums: Collection[str]) -> Evaluation:
         """The evaluation over some of its instances."""

@@ -46,7 +46,7 @@ def load_player(cls: type[Problem], by: str, agent: Any, decoder: str | None, k:
         except UnknownName:
             if agent is not None or by == "agent":
                 raise
-            return _plain_player("greedy")
+            return _plain_player("greedy" if hasattr(cls, "preview") else "random")
         name = f"{loaded.name} (default agent)"
     else:
         loaded = agent if isinstance(agent, Agent) else load(agent, cls, decoder=decoder)

@@ -136,7 +136,9 @@ def export(folder: str | Path, out: str | Path, *, name: str | None = None) -> P
     study = Snapshot(folder)
     records = study.records(superseded=True)
     if not records:
-        raise LagcoError(f"{folder}: holds no record of a study")
+        raise LagcoError(
+            f"{folder}: holds no record of a study; give the folder that lagco study wrote to"
+        )
     numbers = machine_names(records)
     lines = [
         RECORD.sealed(out, record.content(), (), _public(record, numbers)) for record in records
