@@ -225,3 +225,16 @@ def test_an_interrupted_command_says_what_is_kept(
     code, _, errors = run(*words)
     assert code == 130
     assert message in " ".join(errors.split()) and "the same command goes on" in errors
+
+
+def test_a_study_that_is_interrupted_while_modules_are_imported_says_that_it_goes_on(
+    run, monkeypatch, tmp_path
+):
+    def half_imported(*_):
+        raise RuntimeError("already has a docstring")
+
+    monkeypatch.setattr("lagco.study.run_study", interrupted)
+    monkeypatch.setattr("lagco.study.study_status", half_imported)
+    code, _, said = run("study", "generalization", "--preset", "tiny", "--out", tmp_path / "s")
+    assert code == 130
+    assert said.startswith("stopped: what is done is kept in")

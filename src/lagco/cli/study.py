@@ -198,10 +198,13 @@ def _run(study: str, given: Mapping[str, Any]) -> Ledger | None:
     try:
         return run_study(settings, out, **how)
     except KeyboardInterrupt:
-        done = study_status(study, out, settings, given["workers"])
+        try:
+            status = study_status(study, out, settings, given["workers"])
+            done = f"{status.done} of {status.total} tasks are done and kept in {out}"
+        except Exception:  # modules of which the import was interrupted are not whole
+            done = f"what is done is kept in {out}"
         typer.echo(
-            f"stopped: {done.done} of {done.total} tasks are done and kept in {out}; the same "
-            "command goes on from there, --status says where it stands",
+            f"stopped: {done}; the same command goes on from there, --status says where it stands",
             err=True,
         )
         raise typer.Exit(INTERRUPTED) from None
