@@ -117,6 +117,18 @@ def test_an_agent_brings_its_problem():
         evaluate(agent, [instance], problem="tsp")
 
 
+def test_the_agent_that_comes_with_lagco_is_called_default(instances, tmp_path):
+    found = evaluate("default", instances, episodes=1)
+    assert found == evaluate(default_agent("tsp"), instances, episodes=1)
+    assert found.policy == "taught-projection"
+    with pytest.raises(UnknownName, match="default agent"):
+        evaluate("default", [replace(instances[0], problem="mine")], problem=Mine, episodes=1)
+
+
+class Mine(problem_class("tsp")):
+    name = "mine"
+
+
 def test_mistakes_are_named(instances):
     with pytest.raises(UnknownName, match="unknown policy 'gredy': did you mean 'greedy'"):
         evaluate("gredy", instances)

@@ -45,8 +45,8 @@ def evaluate(
     """Run a policy on every instance of a data set.
 
     Args:
-        policy: ``random``, ``greedy``, the folder of a trained agent, an agent, or an object of
-            your own with ``act(env, rng, explore)`` (see :class:`lagco.policies.Policy`); tables
+        policy: ``random``, ``greedy``, the folder of a trained agent, ``default`` for the agent
+            that comes with lagco, an agent, or an object of your own with ``act(env, rng, explore)`` (see :class:`lagco.policies.Policy`); tables
             call it by its attribute ``name``, or by its class where it has none.
         data: folder of a data set, an instance file, the data set, or instances; for environments
             also options of ``reset``, one mapping or several.
@@ -63,6 +63,8 @@ def evaluate(
     """
     if episodes < 1:
         raise UsageError(f"episodes={episodes}: run at least one")
+    if isinstance(policy, str) and policy == "default" and problem is None:
+        problem = _class_of(data, seeds)
     chosen = chosen_policy(policy, problem, decoder, k)
     seen: frozenset[str] = getattr(chosen, "trained_on", frozenset())
     features = str(getattr(chosen, "features", features or "full"))
@@ -119,6 +121,10 @@ def chosen_policy(
     """The policy that :func:`evaluate` is given by name, as a folder or as an object."""
     if not isinstance(policy, str | Path):
         chosen: Any = policy
+    elif policy == "default":
+        from lagco.agents.shipped import default_agent
+
+        chosen = default_agent(problem_class(problem).name) if problem is not None else None
     elif Path(policy).is_dir():
         from lagco.agents.bundle import load
 

@@ -68,7 +68,7 @@ def render(
     cls = problem_class(problem)
     if not cls.defines("draw_on"):
         raise UsageError(f"{cls.__name__} has no viewer; define draw_on(axes)")
-    policy = _policy(agent, cls)
+    policy = chosen_policy(agent, cls)
     instance = _instance(cls, data, size, seed)
     env = cls(instance, features=str(getattr(policy, "features", "full")))
     animated = Path(out).suffix.lower() in ANIMATED
@@ -92,15 +92,6 @@ def render(
         "frames": max(1, len(drawn)),
         "out": str(out),
     }
-
-
-def _policy(agent: str | Path | Policy, cls: type[Problem]) -> Policy:
-    if agent == "default":
-        from lagco.agents.shipped import default_agent
-
-        found: Policy = default_agent(cls.name)
-        return found
-    return chosen_policy(agent, cls)
 
 
 def _instance(cls: type[Problem], data: Any, size: int | None, seed: int) -> Instance:

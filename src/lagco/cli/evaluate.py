@@ -24,8 +24,8 @@ def evaluate(
     agent: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Folders of trained agents, or names of problems for the agents that come with "
-            "lagco.",
+            help="Folders of trained agents; default, or the name of a problem, for the agent that "
+            "comes with lagco.",
             show_default=False,
         ),
     ] = None,
@@ -71,7 +71,8 @@ def evaluate(
     for folder in agent or ():
         if folder in (*POLICIES, "solver") and not Path(folder).exists():
             raise UsageError(f"{folder}: a policy, no agent; give it as --policy {folder}")
-        bundle = lagco.load(folder, problem, decoder=decoder)
+        default = folder == "default"
+        bundle = folder if default else lagco.load(folder, problem, decoder=decoder)
         found = lagco.evaluate(bundle, data, problem=problem, decoder=decoder, k=k, **how)
         label = f"{folder}: {found.policy}" if len(agent or ()) > 1 else found.policy
         evaluations.append(replace(found, policy=f"{label}, {decoder}" if decoder else label))

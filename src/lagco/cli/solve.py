@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lagco.cli.options import INTERRUPTED, Dpi, Side
+from lagco.cli.options import INTERRUPTED, Decoder, Dpi, Neighbours, Side
 from lagco.cli.output import AsJson, print_facts, print_json
 from lagco.errors import UsageError
 
@@ -27,11 +27,8 @@ def solve(
     agent: Annotated[
         str | None, typer.Option(help="Folder of an agent, or default (the one lagco brings).")
     ] = None,
-    decoder: Annotated[
-        str | None,
-        typer.Option(help="nearest, sampled, rule:module:function, scored or preview."),
-    ] = None,
-    k: Annotated[int, typer.Option("--k", help="Nearest actions the decoder sees.")] = 10,
+    decoder: Decoder = None,
+    k: Neighbours = 10,
     search: Annotated[
         str, typer.Option(help="How an agent searches: sample, beam, reconstruct or auto.")
     ] = "auto",

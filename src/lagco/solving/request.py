@@ -36,7 +36,7 @@ class Request:
     def __post_init__(self) -> None:
         for kind, value, known in (("by", self.by, BY), ("search", self.search, SEARCHES)):
             if value not in known:
-                raise UsageError(suggest(kind, value, known))
+                raise UsageError(suggest(f"value of {kind}", value, known))
         if self.by == "solver" and self.decoder is not None:
             raise UsageError(f"decoder={self.decoder!r}: the solver does not decode points")
 
