@@ -47,7 +47,7 @@ def instances_from(
     if seeds is None:
         pairs = list(enumerate(options))
     else:
-        chosen = [seeds] if isinstance(seeds, Integral) else list(seeds)
+        chosen = [int(seeds)] if isinstance(seeds, Integral) else list(seeds)
         pairs = [(seed, option) for option in options or [None] for seed in chosen]
     if not pairs:
         raise UsageError(f"seeds={seeds!r}: give at least one")
