@@ -46,8 +46,9 @@ def evaluate(
 
     Args:
         policy: ``random``, ``greedy``, the folder of a trained agent, ``default`` for the agent
-            that comes with lagco, an agent, or an object of your own with ``act(env, rng, explore)`` (see :class:`lagco.policies.Policy`); tables
-            call it by its attribute ``name``, or by its class where it has none.
+            that comes with lagco, an agent, or an object of your own with ``act(env, rng,
+            explore)`` (see :class:`lagco.policies.Policy`); tables call it by its attribute
+            ``name``, or by its class where it has none.
         data: folder of a data set, an instance file, the data set, or instances; for environments
             also options of ``reset``, one mapping or several.
         seeds: for environments, seeds of ``reset``.

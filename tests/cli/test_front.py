@@ -165,7 +165,9 @@ def test_data_and_answers_say_what_they_are(tmp_path):
     encoder = lagco.pretrain(
         "max-cut", data, training=lagco.PretrainConfig(states=8, max_steps=1), progress=False
     )
-    assert repr(encoder).startswith("<Encoder: problem max-cut, views ") and len(repr(encoder)) < 120
+    assert (
+        repr(encoder).startswith("<Encoder: problem max-cut, views ") and len(repr(encoder)) < 120
+    )
     sizes = lagco.info(tmp_path / "data")["sizes"]
     assert sizes == {"smallest": 6, "median": 7, "largest": 8}
 

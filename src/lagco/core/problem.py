@@ -6,29 +6,28 @@ A problem adds its state, its objective and what an action does.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from inspect import signature
 from pathlib import Path
-from typing import Any, ClassVar, SupportsFloat
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
 
 from lagco.arrays import Array
 from lagco.core.graph import GraphView
-from lagco.core.hooks import Hooks
-from lagco.core.references import named_start, reference_value
+from lagco.core.observed import changing_columns, column_space
+from lagco.core.references import named_start
+from lagco.core.scoring import Scored
 from lagco.core.spec import Attribute
 from lagco.errors import InstanceError, ResetNeeded, SpecError, UsageError, suggest
 from lagco.instances import Instance, InstanceForm, read_instance
-from lagco.results.measures import gap, improvement
 
 FEATURE_SETS = ("full", "paper")
 INVALID_COST = 10.0
 
 
-class Problem(Hooks):
+class Problem(Scored):
     """A graph decision problem on one instance.
 
     Observation: a ``Dict`` of the arrays that change within an episode, shapes set by the instance.
@@ -48,20 +47,17 @@ class Problem(Hooks):
             instances: the last reward carries what all of them sum to.
         render_mode: ``rgb_array`` or None.
 
-    An author of a problem writes the class attributes below, the five abstract methods, and
-    whatever of `is_complete`, `is_feasible`, `_sample`, `preview` applies.
+    An author of a problem writes the class attributes below (`maximise` and `score_from_start`
+    stand in :class:`~lagco.core.scoring.Scored`), the five abstract methods, and whatever of
+    `is_complete`, `is_feasible`, `_sample`, `preview` applies.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012
 
     #: name in commands and files
     name: ClassVar[str]
-    #: whether a larger objective is better
-    maximise: ClassVar[bool] = False
     #: episode length over decision variables
     episode_coefficient: ClassVar[int] = 1
-    #: whether score 0 is the start of the episode rather than the sweeps' worst
-    score_from_start: ClassVar[bool] = False
     #: start from which studies also test, where scores from the worst one hardly tell agents apart
     compared_start: ClassVar[str | None] = None
     #: whether rewards sum to the score (plus declared terms)
@@ -77,12 +73,7 @@ class Problem(Hooks):
     #: what instances hold, checked whenever one is read or used
     form: ClassVar[InstanceForm] = InstanceForm()
 
-    instance: Instance
-    _value: float  # objective of the present state
-    _scale: float  # reward per unit of the objective
-    _pending: float  # score of the start, carried by the first reward
     _builds: bool  # whether the start is no solution yet
-    _zero: float | None  # objective that scores 0
 
     def __init__(
         self,
@@ -112,7 +103,7 @@ class Problem(Hooks):
             instance = self.generate(size or self.default_size)
         self._use(instance)
 
-    # -- instances and scores
+    # -- instances
 
     @classmethod
     def defines(cls, hook: str) -> bool:
@@ -158,45 +149,6 @@ class Problem(Hooks):
                     if known
                     else f"option {name!r}: the generator of {cls.name} has no options"
                 )
-
-    def score(self, objective: float, reference: str = "sweeps") -> float | None:
-        """Score of an objective on the scale of a reference; None where that is missing.
-
-        0 is the sweeps' worst value (or the start, where `score_from_start`), 1 the reference's
-        best. Where both are the same, that value scores 1 and changes count relative to the start.
-        """
-        best = reference_value(self.instance.references, reference)
-        zero = self._zero
-        if best is None or zero is None:
-            return None
-        if _same(best, zero):
-            return 1.0 + float(self._improvement(objective, zero) / self._unit())
-        # a start that beats the reference still scores 0, and improving on it more than 0
-        return float(self._improvement(objective, zero) / abs(best - zero))
-
-    def gap(self, objective: float, reference: str = "solver") -> float | None:
-        """How much worse than the reference's best, in percent of it; None where it is missing."""
-        best = reference_value(self.instance.references, reference)
-        if best is None:
-            return None
-        return gap(objective, best, maximise=self.maximise)
-
-    def scores(self, reference: str = "sweeps") -> tuple[float | None, float | None]:
-        """Scores of the present and of the best state of the episode; no solution scores 0."""
-        value, best = self.score(self._value, reference), self._best_objective
-        if value is None:
-            return None, None
-        return (
-            value if self.is_feasible() else 0.0,
-            0.0 if best is None else self.score(best, reference),
-        )
-
-    def _improvement(self, objective: float, over: float) -> float:
-        return improvement(objective, over, maximise=self.maximise)
-
-    def _unit(self) -> float:
-        """What rewards are divided by where there is no reference: the start value, unless 0."""
-        return abs(self._start_objective) or 1.0
 
     # -- the episode
 
@@ -353,43 +305,12 @@ class Problem(Hooks):
         """Configuration of the best feasible state of this episode so far, None before any."""
         return self._best_solution
 
-    def _at_best(self) -> bool:
-        best = reference_value(self.instance.references, "sweeps")
-        return best is not None and self.is_feasible() and self._improvement(self._value, best) >= 0
-
     def _note_best(self) -> None:
         best = self._best_objective
         value = self._value
         if (best is None or self._improvement(value, best) > 0) and self.is_feasible():
             self._best_objective = value
             self._best_solution = self.solution()
-
-    def _objective(self) -> float:
-        """The objective, if it is a number."""
-        value = self.objective()
-        # the question about a protocol is slow, and seldom asked
-        if not isinstance(value, float | SupportsFloat) or not math.isfinite(value):
-            raise SpecError(
-                f"{type(self).__name__}.objective() returned {value!r} on instance "
-                f"{self.instance.name!r}; return a finite number"
-            )
-        return value
-
-    def _set_scale(self) -> None:
-        self._start_objective = self._value = self._objective()
-        sweeps = self.instance.references.sweeps
-        self._zero = None
-        if sweeps is not None:
-            self._zero = self._value if self.score_from_start else sweeps.worst
-        best = reference_value(self.instance.references, "sweeps")
-        sign = 1.0 if self.maximise else -1.0
-        self._scale, self._pending = sign / self._unit(), 0.0
-        if self._zero is None or best is None:
-            return
-        flat = _same(best, self._zero)
-        if not flat:
-            self._scale = sign / abs(best - self._zero)
-        self._pending = (1.0 if flat else 0.0) + (self._value - self._zero) * self._scale
 
     def _use(self, instance: Instance | str | Path) -> None:
         where = ""
@@ -409,30 +330,14 @@ class Problem(Hooks):
             raise InstanceError(f"{where}{error}") if where else error from None
         self._dynamic = self._dynamic_columns()
         self.observation_space = gym.spaces.Dict(
-            {key: _space(attribute, column) for key, attribute, column in self._dynamic}
+            {key: column_space(attribute, column) for key, attribute, column in self._dynamic}
         )
         self._columns = [(key, column) for key, _, column in self._dynamic]
         self._ended = True
 
     def _dynamic_columns(self) -> list[tuple[str, Attribute, Array]]:
-        from lagco.core.declaration import read_declaration
-
-        views = self.graph_views()
-        declared = read_declaration(self, views)
-        found = []
-        for view, graph in views.items():
-            for attributes, columns in (
-                (declared.node_attributes[view], graph.nodes),
-                (declared.edge_attributes[view], graph.edge_attributes),
-            ):
-                for name, attribute in attributes.items():
-                    column = columns[name]
-                    if attribute.static or not isinstance(column, np.ndarray):
-                        continue
-                    if column.dtype.kind in "biuf":  # texts and objects have no Box
-                        key = name if len(views) == 1 else f"{view}.{name}"
-                        found.append((key, attribute, column))
-        return found
+        """What is observed: arrays that change within an episode."""
+        return changing_columns(self)
 
     def _observe(self) -> dict[str, Array]:
         return {key: column.copy() for key, column in self._columns}
@@ -451,19 +356,3 @@ class Problem(Hooks):
         from lagco.core.picture import rgb_array
 
         return rgb_array(self.draw_on)
-
-
-def _same(best: float, zero: float) -> bool:
-    """Whether there is nothing between the two ends of a scale but rounding."""
-    return abs(best - zero) <= 1e-12 * max(abs(best), abs(zero))
-
-
-def _space(attribute: Attribute, column: Array) -> gym.Space[Any]:
-    if attribute.type == "binary" and column.size:  # MultiBinary cannot be empty
-        return gym.spaces.MultiBinary(column.shape)
-    low = -np.inf if attribute.low is None else attribute.low
-    high = np.inf if attribute.high is None else attribute.high
-    if column.dtype.kind in "iu":
-        info = np.iinfo(column.dtype)
-        low, high = max(low, info.min), min(high, info.max)
-    return gym.spaces.Box(low, high, column.shape, column.dtype.type)

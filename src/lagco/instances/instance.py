@@ -126,7 +126,9 @@ class Instance(SelfDescribing):
 
     def facts(self) -> dict[str, object]:
         """Problem, name, size, and which references it brings."""
-        known = [kind for kind in ("sweeps", "solver") if getattr(self.references, kind) is not None]
+        known = [
+            kind for kind in ("sweeps", "solver") if getattr(self.references, kind) is not None
+        ]
         about = {"problem": self.problem, "name": self.name, "size": self.size}
         return {**about, "references": " and ".join(known) or "none"}
 
