@@ -97,7 +97,7 @@ HOSTILE = {
         lambda f: (f / "agent.safetensors").write_bytes(
             (f / "agent.safetensors").read_bytes()[:99]
         ),
-        r"agent\.safetensors.*not a safetensors file",
+        r"agent\.safetensors.*not a safetensors file.*; copy it again",
     ),
     "pickle": (
         lambda f: (f / "agent.safetensors").write_bytes(pickle.dumps(Bomb())),

@@ -122,7 +122,9 @@ def unpack_tensors(
     try:
         entries = deserialize(content)
     except (SafetensorError, ValueError, TypeError, OverflowError) as damage:
-        raise error(f"{path}: damaged, not a safetensors file ({damage})") from damage
+        raise error(
+            f"{path}: damaged, not a safetensors file ({damage}); copy it again, or make it anew"
+        ) from damage
     arrays: dict[str, Array] = {}
     for name, entry in entries:
         kind = _TYPES.get(entry["dtype"])
