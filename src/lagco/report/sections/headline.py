@@ -316,7 +316,7 @@ def _overview(
     rows: list[list[Cell]] = []
     for method in methods_in_order([*methods, *results.records]):
         of_method = results.records.get(method, {})
-        cells = [Cell(method), Cell(_span([len(runs) for runs in of_method.values()]))]
+        cells = [Cell(method), Cell(span([len(runs) for runs in of_method.values()]))]
         for problem, measure in places:
             records = of_method.get(problem, ())
             theirs = study.paper(setting, (problem, method, strategy))
@@ -349,7 +349,7 @@ def _overview(
     return table(name, caption, columns, [*trained, *rest])
 
 
-def _span(counts: Sequence[int]) -> str | int:
+def span(counts: Sequence[int]) -> str | int:
     """A number, or the least and the most of several; 0 of none."""
     low, high = min(counts, default=0), max(counts, default=0)
     return low if low == high else f"{low}–{high}"
