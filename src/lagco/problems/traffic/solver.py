@@ -62,9 +62,7 @@ def improve_paths(instance: Instance, paths: Array | None, seed: int, effort: fl
     if paths is not None:
         rows, arcs = checked_paths(paths, instance, network, limits)
         before = utilisation_of(network, arcs)
-        numbers = _numbers(options)
-        for d, path in enumerate(rows):  # one that is not listed gives way to the demand's first
-            best[d] = numbers.get((d, path.tobytes()), best[d])
+        _choose(options.first, options.rows, rows, best)
         runs, hottest = 1, WARM
     _anneal(
         options.first,
@@ -91,10 +89,19 @@ def _prepared(instance: Instance) -> tuple[Network, Array, Options]:
     return network, limits, path_options(network, limits)
 
 
-def _numbers(options: Options) -> dict[tuple[int, bytes], int]:
-    """Number of each path among the options, by demand and nodes."""
-    demands, nodes = options.rows[:, 0].tolist(), options.rows[:, 1:].astype(np.int64)
-    return {(d, row.tobytes()): k for k, (d, row) in enumerate(zip(demands, nodes, strict=True))}
+@njit(cache=True)
+def _choose(first, listed, paths, chosen):  # type: ignore[no-untyped-def]
+    """Numbers of paths (D, T) among the listed (N, 1 + T); that of one not listed stays as it is."""
+    for d in range(paths.shape[0]):
+        for k in range(first[d], first[d + 1]):
+            same = True
+            for i in range(paths.shape[1]):
+                if listed[k, i + 1] != paths[d, i]:
+                    same = False
+                    break
+            if same:
+                chosen[d] = k
+                break
 
 
 @njit(cache=True)
