@@ -55,12 +55,15 @@ class GreedyPolicy:
                 f"greedy needs {type(env).__name__}.preview(actions): the value by which to rank "
                 "actions one step ahead"
             )
-        actions = env.valid_actions()
-        if not len(actions):
-            return None
-        values = preview(actions)
-        best = np.flatnonzero(values == values.max())
-        return actions[best[rng.integers(len(best))]]
+        most, best = -np.inf, []
+        for actions in env.valid_chunks():
+            if len(actions):
+                values = preview(actions)
+                if values.max() > most:
+                    most, best = values.max(), []
+                best.append(actions[values == most])
+        ties = np.concatenate(best) if best else ()
+        return ties[rng.integers(len(ties))] if len(ties) else None
 
 
 POLICIES: dict[str, type[Policy]] = {"random": RandomPolicy, "greedy": GreedyPolicy}

@@ -91,7 +91,7 @@ def _prepared(instance: Instance) -> tuple[Network, Array, Options]:
 
 @njit(cache=True)
 def _choose(first, listed, paths, chosen):  # type: ignore[no-untyped-def]
-    """Numbers of paths (D, T) among the listed (N, 1 + T); that of one not listed stays as it is."""
+    """Numbers of paths (D, T) among the listed (N, 1 + T); one that is not listed is left out."""
     for d in range(paths.shape[0]):
         for k in range(first[d], first[d + 1]):
             same = True

@@ -46,7 +46,10 @@ def improve_tour(instance: Instance, tour: Array | None, seed: int, effort: floa
     if n < 4:
         return np.arange(n) if tour is None else tour
     metric, neighbours = _prepared(instance)
-    start = _greedy(*metric) if tour is None else np.array(tour, dtype=np.int64)
+    if tour is None:
+        start = nearest_completion(*metric, np.zeros(1, dtype=np.int64))
+    else:
+        start = np.array(tour, dtype=np.int64)
     rounds = int(effort * min(ROUNDS_PER_CITY * n, MAX_ROUNDS))
     found: Array = search_tour(*metric, neighbours, start, rounds, random_stream(seed))
     return found
@@ -93,11 +96,20 @@ def _prepared(instance: Instance) -> tuple[Metric, Array]:
 
 
 @njit(cache=True)
-def _greedy(rule, coordinates, matrix):  # type: ignore[no-untyped-def]
-    """Nearest-neighbour tour from city 0."""
-    n = coordinates.shape[0]
-    tour = np.arange(n)
-    for k in range(1, n):
+def nearest_completion(rule, coordinates, matrix, path):  # type: ignore[no-untyped-def]
+    """The tour that begins with `path` and always goes on to the nearest city left."""
+    n, count = coordinates.shape[0], path.shape[0]
+    there = np.zeros(n, dtype=np.bool_)
+    tour = np.empty(n, dtype=np.int64)
+    for k in range(count):
+        tour[k] = path[k]
+        there[path[k]] = True
+    place = count
+    for city in range(n):
+        if not there[city]:
+            tour[place] = city
+            place += 1
+    for k in range(count, n):
         nearest, best = k, np.inf
         for j in range(k, n):
             d = distance(rule, coordinates, matrix, tour[k - 1], tour[j])
