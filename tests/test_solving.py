@@ -430,7 +430,7 @@ def test_efforts_are_powers_of_two_so_that_speed_hardly_changes_a_run(monkeypatc
 
     monkeypatch.setattr(cls, "improve", classmethod(timed))
     runs = []
-    for slow[0] in (10.0, 10.5, 9.0):
+    for slow[0] in (12.0, 11.0, 13.0):
         efforts.clear()
         now[0] = 0.0
         task = worked_on(cls.generate(30), seconds=1.0, clock=lambda: now[0])

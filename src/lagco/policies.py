@@ -6,6 +6,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv, draw_valid_action
 from lagco.errors import UnknownName, UsageError, suggest
 
@@ -55,7 +56,8 @@ class GreedyPolicy:
                 f"greedy needs {type(env).__name__}.preview(actions): the value by which to rank "
                 "actions one step ahead"
             )
-        most, best = -np.inf, []
+        most = -np.inf
+        best: list[Array] = []
         for actions in env.valid_chunks():
             if len(actions):
                 values = preview(actions)

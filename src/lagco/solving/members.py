@@ -103,7 +103,8 @@ class LocalSearch:
         if start is not None:  # the first turn loads code, and starts cost time of their own
             self._rate = took / effort
             left = self._task.limit.left()
-            self._settled = self._settled or took > _TRIAL_PART * left or effort >= 1.0
+            enough = (_TRIAL_PART if self._source is None else FOLLOWING / _GROWTH) * left
+            self._settled = self._settled or took > enough or effort >= 1.0
             if not self._settled:
                 self._effort = min(1.0, self._effort * _GROWTH)
         if self._idle and not self._task.limit.timed:
