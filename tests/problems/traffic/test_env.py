@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from lagco.errors import UsageError
 from lagco.instances import Instance
+from lagco.policies import plain_policy
 from lagco.problems.networks.bound import flow_bound
 from lagco.problems.networks.network import network_of
-from lagco.policies import plain_policy
-from lagco.problems.traffic import Traffic
+from lagco.problems.traffic import Traffic, solver
 from lagco.problems.traffic import env as env_module
 from lagco.problems.traffic.solver import lower_bound
 from lagco.rollout import Episode
@@ -303,3 +303,15 @@ def test_a_wrong_path_is_named_with_its_row(instance):
     too_long = np.hstack([paths, np.zeros((len(paths), 1), dtype=paths.dtype)])
     with pytest.raises(UsageError, match="row 0 is"):
         Traffic.evaluate_solution(instance, too_long)
+
+
+def test_few_moves_are_not_spread_over_many_runs(monkeypatch):
+    instance = Traffic.generate(30, seed=3)
+
+    def reached():
+        found = [Traffic.improve(instance, None, seed, 1 / 256) for seed in range(5)]
+        return np.mean([Traffic.evaluate_solution(instance, paths) for paths in found])
+
+    one = reached()
+    monkeypatch.setattr(solver, "FEWEST", 1)
+    assert one < reached()

@@ -22,6 +22,7 @@ from lagco.problems.traffic.sweeps import Options, load_choice, path_options
 
 MOVES = 2_000_000
 RESTARTS = 8
+FEWEST = 400  # moves per demand below which a run has not settled: then there are fewer runs
 HOTTEST, COLDEST = 0.3, 0.001
 WARM = 0.03  # where a run starts from good paths
 _LISTED = 100_000  # paths up to which the tighter bound over them is computed
@@ -54,11 +55,15 @@ def solve_paths(instance: Instance, seed: int, effort: float = 1.0) -> SolverRef
 
 
 def improve_paths(instance: Instance, paths: Array | None, seed: int, effort: float) -> Array:
-    """The best paths met: in runs from random ones, or in a warm run from `paths`."""
+    """The best paths met: in runs from random ones, or in a warm run from `paths`.
+
+    A run that is the only one begins with the shortest paths.
+    """
     network, limits, options = _prepared(instance)
     best = options.first[:-1].copy()
-    runs, hottest = RESTARTS, HOTTEST
-    before = np.inf
+    moves = int(effort * MOVES)
+    runs = min(RESTARTS, max(1, moves // (FEWEST * network.num_demands)))
+    hottest, before = HOTTEST, np.inf
     if paths is not None:
         rows, arcs = checked_paths(paths, instance, network, limits)
         before = utilisation_of(network, arcs)
@@ -71,7 +76,7 @@ def improve_paths(instance: Instance, paths: Array | None, seed: int, effort: fl
         network.capacities,
         runs,
         hottest,
-        int(effort * MOVES) // runs,
+        moves // runs,
         best,
         random_stream(seed),
     )
