@@ -377,7 +377,7 @@ class TSP(Problem):
         """The tour so far, then always the nearest city left."""
         from lagco.problems.tsp.solver import nearest_completion
 
-        found: Array = nearest_completion(*self._metric, self.solution())
+        found: Array = nearest_completion(*self._metric, self._nearest, self.solution())
         return found
 
     def starts(self) -> list[Any]:

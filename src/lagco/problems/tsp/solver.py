@@ -47,7 +47,7 @@ def improve_tour(instance: Instance, tour: Array | None, seed: int, effort: floa
         return np.arange(n) if tour is None else tour
     metric, neighbours = _prepared(instance)
     if tour is None:
-        start = nearest_completion(*metric, np.zeros(1, dtype=np.int64))
+        start = nearest_completion(*metric, neighbours, np.zeros(1, dtype=np.int64))
     else:
         start = np.array(tour, dtype=np.int64)
     rounds = int(effort * min(ROUNDS_PER_CITY * n, MAX_ROUNDS))
@@ -96,26 +96,31 @@ def _prepared(instance: Instance) -> tuple[Metric, Array]:
 
 
 @njit(cache=True)
-def nearest_completion(rule, coordinates, matrix, path):  # type: ignore[no-untyped-def]
-    """The tour that begins with `path` and always goes on to the nearest city left."""
+def nearest_completion(rule, coordinates, matrix, neighbours, path):  # type: ignore[no-untyped-def]
+    """The tour that begins with `path` and always goes on to the nearest city left.
+
+    neighbours: (n, k), the nearest cities of each, in order; all cities are looked at only where
+    none of these is left.
+    """
     n, count = coordinates.shape[0], path.shape[0]
-    there = np.zeros(n, dtype=np.bool_)
+    left = np.ones(n, dtype=np.bool_)
     tour = np.empty(n, dtype=np.int64)
-    for k in range(count):
-        tour[k] = path[k]
-        there[path[k]] = True
-    place = count
-    for city in range(n):
-        if not there[city]:
-            tour[place] = city
-            place += 1
+    tour[:count] = path
+    left[path] = False
     for k in range(count, n):
-        nearest, best = k, np.inf
-        for j in range(k, n):
-            d = distance(rule, coordinates, matrix, tour[k - 1], tour[j])
-            if d < best:
-                nearest, best = j, d
-        tour[k], tour[nearest] = tour[nearest], tour[k]
+        current, nearest, best = tour[k - 1], -1, np.inf
+        for city in neighbours[current]:
+            if left[city]:
+                nearest = city
+                break
+        if nearest < 0:
+            for city in range(n):
+                if left[city]:
+                    d = distance(rule, coordinates, matrix, current, city)
+                    if d < best:
+                        nearest, best = city, d
+        tour[k] = nearest
+        left[nearest] = False
     return tour
 
 
