@@ -1,14 +1,15 @@
 """Answers on real instance files: agent, solver and portfolio side by side.
 
-    python benchmarks/real_instances.py FOLDER [--seconds 2] [--long 60] [--only tsplib]
+    python benchmarks/real_instances.py FOLDER [--seconds 2] [--long 60] [--only tsplib] [--again]
 
 FOLDER has one subfolder per collection; files `optima.txt` and `best_known.txt` in them hold known
 values as in `berlin52 : 7542`. Every answer is a call of the command `lagco solve` on one core, its
 time counted from the start of the command to its end; in processor seconds, which are those of the
 clock where nothing else runs (`--clock` counts by the clock). Topologies are answered as `ospf` and
-as `traffic`. What is not known is compared with the best value of these runs and of one of the
-portfolio with `--long` seconds. Results go to benchmarks/results/real_instances.json; nothing
-is computed twice, so the command can be stopped and given again.
+as `traffic`. What is not known is compared with the best value of these runs and of all longer
+ones there are, of which `--long` makes one more per file, of the portfolio. Results go to
+benchmarks/results/real_instances.json; nothing is computed twice, so the command can be stopped and
+given again. `--again` forgets the answers of `--seconds` and keeps the longer ones.
 """
 
 from __future__ import annotations
@@ -91,20 +92,24 @@ def measured(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     for folder in sorted(path for path in arguments.folder.iterdir() if path.is_dir()):
         if arguments.only and folder.name not in arguments.only.split(","):
             continue
+        if arguments.again:
+            for key in [key for key in results if key.startswith(f"{folder.name}/")]:
+                if key.endswith(f"/{arguments.seconds:g}"):
+                    del results[key]
         known = known_values(folder)
         for path, problem, size in files_of(folder):
             maximise = problem_class(problem).maximise
             wanted = [(by, arguments.seconds) for by in BY]
             if path.stem not in known and arguments.long:
                 wanted.append(("portfolio", arguments.long))
-            answers = {}
+            about, answers = f"{folder.name}/{path.name}/{problem}/", {}
             for by, seconds in wanted:
-                key = f"{folder.name}/{path.name}/{problem}/{by}/{seconds:g}"
+                key = f"{about}{by}/{seconds:g}"
                 if key not in results:
                     results[key] = answer(path, problem, by, seconds, arguments.clock)
                     write_atomically(RESULTS, readable_json(results))
                 answers[by, seconds] = results[key]
-            values = [found["objective"] for found in answers.values()]
+            values = [found["objective"] for k, found in results.items() if k.startswith(about)]
             best = known.get(path.stem, (max if maximise else min)(values))
             entries.append(
                 {
@@ -144,9 +149,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--long", type=float, default=60.0, help="0 for no long runs.")
+    parser.add_argument("--long", type=float, default=0.0, help="Seconds of a longer run.")
     parser.add_argument("--clock", action="store_true", help="Count by the clock.")
     parser.add_argument("--only", help="Subfolders, with commas.")
+    parser.add_argument("--again", action="store_true", help="Answer everything once more.")
     entries = measured(parser.parse_args())
     columns = ("file", "problem", "size", "best", *BY, "found by", "bound", "seconds")
     print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}")

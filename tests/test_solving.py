@@ -19,6 +19,7 @@ from lagco.errors import InstanceError, LagcoError, UnknownName, UsageError
 from lagco.generation import generate_instance
 from lagco.instances import Instance
 from lagco.instances.formats import read, read_solution
+from lagco.policies import plain_policy
 from lagco.problems import problem_class
 from lagco.problems.placement.generator import draw_cloud
 from lagco.problems.placement.latency import MATRIX_LIMIT
@@ -26,13 +27,13 @@ from lagco.problems.tsp.bound import tour_bound
 from lagco.registration import ENTRIES
 from lagco.results import measures
 from lagco.results.measures import improvement
-from lagco.rollout import SideBySide
+from lagco.rollout import Episode, SideBySide
 from lagco.solving import instance as instance_module
 from lagco.solving.episodes import Episodes
 from lagco.solving.folder import solve_folder
 from lagco.solving.members import LocalSearch
 from lagco.solving.players import _mixed_team
-from lagco.solving.portfolio import Limit, Record, Task
+from lagco.solving.portfolio import FOLLOWING, Found, Limit, Record, Task
 from lagco.solving.portfolio import run as run_members
 from lagco.solving.request import Request
 from tests.shared_instances import DATA, FILES, shared_instance
@@ -101,6 +102,54 @@ def test_an_agent_whose_time_is_over_lets_greedy_finish():
     assert sorted(answer.solution.tolist()) == list(range(60))
     counted = lagco.solve(instance, by="agent", turns=3)
     assert "greedy" not in counted.by
+
+
+@pytest.mark.parametrize(("name", "by"), [("tsp", "agent"), ("min-vertex", "random")])
+def test_what_is_left_when_the_time_is_over_is_completed_without_steps(name, by, monkeypatch):
+    def step(self):
+        raise AssertionError("the time is over")
+
+    monkeypatch.setattr(SideBySide, "step", step)
+    answer = lagco.solve(problem_class(name).generate(40), by=by, seconds=1e-6)
+    assert answer.valid
+    assert answer.by.endswith(", finished by greedy")
+
+
+@pytest.mark.parametrize("name", ["tsp", "min-vertex"])
+def test_states_are_completed_as_greedy_would(name):
+    cls = problem_class(name)
+    env = cls(cls.generate(30))
+    for steps in (0, 7):
+        episode = Episode(env, seed=1).run(plain_policy("random"), steps) if steps else None
+        if episode is None:
+            env.reset(seed=1)
+        solution, before = env.completed(), env.solution()
+        assert set(before.tolist()) <= set(solution.tolist())
+        while not env.is_complete():
+            actions = env.valid_actions()
+            env.step(actions[env.preview(actions).argmax()])  # the first one of equals
+        assert cls.evaluate_solution(env.instance, solution) == pytest.approx(env.objective())
+
+
+def test_a_problem_without_a_completion_of_its_own_is_finished_by_steps_that_cost_least():
+    made = []
+
+    class Listed(Cover):
+        completed = Problem.completed
+
+        def _load(self, instance):
+            made.append(self.features)
+            super()._load(instance)
+
+    class Blind(Listed):
+        preview = property()  # says that there is none
+
+    instance = replace(generate_instance("min-vertex", size=12), problem="cover")
+    for cls, policy in ((Listed, "greedy"), (Blind, "random")):
+        answer = lagco.solve(instance, problem=cls, by="random", seconds=1e-6)
+        assert answer.valid
+        assert answer.by == ("random" if policy == "random" else "random, finished by greedy")
+        assert made[-1] == "paper"
 
 
 def test_nothing_is_begun_after_the_search(monkeypatch):
@@ -333,6 +382,72 @@ def test_a_portfolio_searches_as_the_solver_alone_as_long_as_that_finds_better(
     assert len(runs[0]) > 5
 
 
+@pytest.mark.parametrize("name", ["ospf", "traffic", "max-cut"])
+def test_with_as_many_turns_of_the_solver_a_portfolio_is_never_worse(name, monkeypatch):
+    cls, turns = problem_class(name), []
+    turn = LocalSearch.turn
+
+    def noted(self):
+        goes_on = turn(self)
+        if self.name == "solver":
+            turns.append((self._seed, self._effort, self._present.objective))
+        return goes_on
+
+    monkeypatch.setattr(LocalSearch, "turn", noted)
+    monkeypatch.setattr(cls, "bound", classmethod(lambda *_: None))
+    instance = cls.generate(12)
+    together = lagco.solve(instance, agent="default", turns=80)
+    shares, beside = dict(together.shares), list(turns)
+    assert sum(shares.values()) - shares["solver"] > 3
+    turns.clear()
+    task = worked_on(instance, turns=int(shares["solver"]))
+    run_members([LocalSearch(task.seeded(42))], task)
+    assert turns == beside
+    assert task.record.better(together.objective, task.record.best.objective)
+
+
+def test_beside_a_solver_that_leads_others_have_a_tenth_of_the_time():
+    now = [0.0]
+    task = worked_on(problem_class("tsp").generate(10), seconds=100.0, clock=lambda: now[0])
+
+    class Slow:
+        used = 0.0
+
+        def __init__(self, name, seconds):
+            self.name, self.seconds = name, seconds
+
+        def ready(self):
+            return True
+
+        def turn(self):
+            now[0] += self.seconds
+            if self.name == "solver":
+                task.record.offer(Found(1e3 - now[0], np.arange(10), self.name))
+            return True
+
+    run_members([Slow("solver", 0.7), Slow("agent", 0.2), Slow("agent + search", 0.3)], task)
+    assert task.record.shares["solver"] >= 89.0
+
+
+def test_a_search_from_what_others_found_stays_within_its_part_of_the_time(monkeypatch):
+    cls, now, turns = problem_class("tsp"), [0.0], []
+
+    def improve(own, instance, solution, seed, effort):
+        turns.append(effort)
+        now[0] += effort
+        return np.arange(instance.size)
+
+    monkeypatch.setattr(cls, "improve", classmethod(improve))
+    task = worked_on(cls.generate(10), seconds=10.0, clock=lambda: now[0])
+    source = Solutions()
+    source.found.append(Found(1.0, np.arange(10), "agent"))
+    task.record.offer(Found(0.0, np.arange(10), "solver"))
+    search = LocalSearch(task, "after others", source)
+    while not task.limit.over():
+        search.turn()
+    assert max(turns) <= FOLLOWING * 10.0
+
+
 def test_efforts_are_powers_of_two_so_that_speed_hardly_changes_a_run(monkeypatch):
     cls, efforts, now, slow = problem_class("tsp"), [], [0.0], [0.0]
     improve = cls.improve.__func__
@@ -344,14 +459,16 @@ def test_efforts_are_powers_of_two_so_that_speed_hardly_changes_a_run(monkeypatc
 
     monkeypatch.setattr(cls, "improve", classmethod(timed))
     runs = []
-    for slow[0] in (10.0, 10.5):
+    for slow[0] in (12.0, 11.0, 13.0):
         efforts.clear()
         now[0] = 0.0
         task = worked_on(cls.generate(30), seconds=1.0, clock=lambda: now[0])
         run_members([LocalSearch(task)], task)
         runs.append(list(efforts))
     assert all(math.log2(effort).is_integer() for effort in runs[0])
-    assert runs[0][:6] == runs[1][:6]
+    longest = runs[0].index(max(runs[0]))
+    assert runs[0][longest : longest + 2] == [max(runs[0])] * 2  # afresh, and from the best
+    assert runs[0][: longest + 2] == runs[1][: longest + 2] == runs[2][: longest + 2]
 
 
 def test_a_default_agent_that_cannot_be_loaded_is_noted_and_one_that_was_asked_for_is_not(

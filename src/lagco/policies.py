@@ -6,6 +6,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv, draw_valid_action
 from lagco.errors import UnknownName, UsageError, suggest
 
@@ -55,12 +56,16 @@ class GreedyPolicy:
                 f"greedy needs {type(env).__name__}.preview(actions), the value by which to rank "
                 "actions one step ahead; define it or choose another policy"
             )
-        actions = env.valid_actions()
-        if not len(actions):
-            return None
-        values = preview(actions)
-        best = np.flatnonzero(values == values.max())
-        return actions[best[rng.integers(len(best))]]
+        most = -np.inf
+        best: list[Array] = []
+        for actions in env.valid_chunks():
+            if len(actions):
+                values = preview(actions)
+                if values.max() > most:
+                    most, best = values.max(), []
+                best.append(actions[values == most])
+        ties = np.concatenate(best) if best else ()
+        return ties[rng.integers(len(ties))] if len(ties) else None
 
 
 POLICIES: dict[str, type[Policy]] = {"random": RandomPolicy, "greedy": GreedyPolicy}

@@ -13,11 +13,14 @@ from lagco.search import (
     METRICS,
     Dependence,
     NoValidAction,
+    PathSet,
+    PathSpace,
     ProductSpace,
     TooManyActions,
     plan_search,
     search,
 )
+from lagco.search.metrics import listed_kernels
 from tests.search.brute_force import nearest, score
 
 
@@ -324,3 +327,30 @@ def test_wrong_predicates_and_tables_are_named():
         ProductSpace([np.ones((3, 1)), np.full((3, 1), np.inf)]).nearest(np.ones(2), 1, "l2")
     with pytest.raises(ValueError, match="can only depend on an earlier one"):
         ProductSpace([np.ones((1, 1))], depends={0: Dependence(0, [0, 1], [0])})
+
+
+@pytest.mark.parametrize("paths", [False, True])
+def test_all_actions_are_scored_once_however_many_are_invalid(paths, monkeypatch):
+    rng = np.random.default_rng(3)
+    if paths:
+        nodes = np.arange(8)
+        edges = np.array([(u, v) for u in nodes for v in nodes if u != v]).T
+        space = PathSpace(PathSet(edges, 8, [4], [0], [7]), rng.normal(size=(8, 4)))
+        query, kernel = rng.normal(size=space.width), "score_rows"
+    else:
+        space = ProductSpace([rng.normal(size=(90, 3)), rng.normal(size=(80, 3))])
+        query, kernel = rng.normal(size=6), "score_tuples"
+    loops, calls, asked = listed_kernels(), [], []
+    score_all = getattr(loops, kernel)
+    monkeypatch.setattr(loops, kernel, lambda *given: (calls.append(1), score_all(*given))[1])
+    everything = space.nearest(query, 60)
+
+    def valid(rows):
+        asked.append(len(rows))
+        return np.arange(sum(asked) - len(rows), sum(asked)) >= 50
+
+    calls.clear()
+    last = space.nearest(query, 3, valid=valid)
+    assert len(asked) > 1
+    assert calls == [1]
+    assert (last.indices == everything.indices[50:53]).all()

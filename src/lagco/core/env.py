@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -160,6 +160,10 @@ class ContinuousEnv(gym.Env[Any, Any]):
     def valid_actions(self) -> Array:
         """Every valid raw action: (k,) or (k, m)."""
         return np.asarray(self.all_actions()[self.action_mask()])
+
+    def valid_chunks(self) -> Iterator[Array]:
+        """The same, in parts that need no more memory than is there."""
+        yield self.valid_actions()
 
     def actions_from_parts(self, parts: Array) -> Array:
         """Raw actions from the values of the components.

@@ -94,6 +94,13 @@ class Hooks(ContinuousEnv):
         """
         return solution if self.is_feasible() else None
 
+    def completed(self) -> Array | None:
+        """The present solution, completed as the policy `greedy` would; None: by its own steps.
+
+        Asked for when the time is over before an episode is, where no answer is known yet.
+        """
+        return None
+
     def starts(self) -> list[Any]:
         """Starts that are equally good to begin from, where an answer may be sought from all."""
         return []

@@ -7,7 +7,7 @@ from numba import njit
 
 from lagco.embedding.row_sums import pool_columns, write_standardised
 from lagco.search.kernels import cosines
-from lagco.search.listed_kernels import COSINE, L2, best_rows, best_tuples
+from lagco.search.listed_kernels import COSINE, L2, least, least_tuples, score_rows, score_tuples
 
 MEAN, MAX, MIN, SUM, ROOT_SUM = range(5)
 #: weights of rows that all count the same
@@ -233,21 +233,21 @@ def _scores(asked, linear, norms, metric):  # type: ignore[no-untyped-def]
 def nearest_parts(tables, starts, axes, query, metric, values, order, count):  # type: ignore[no-untyped-def]
     """The `count` actions of a product nearest to `query`, best first.
 
-    tables, starts, axes: as for `best_tuples`; values, order: as for `part_values`.
+    tables, starts, axes: as for `score_tuples`; values, order: as for `part_values`.
 
     Returns search rows (k, m), values (k, m), scores (k,), and whether all vectors are finite.
     """
     asked = query.astype(np.float64)
-    rows, linear, norms, _, check = best_tuples(
-        tables, starts, axes[0], axes[1], axes[2], asked, metric, ALL, count
-    )
+    axis_of, members, merged = axes
+    scored, check = score_tuples(tables, starts, axis_of, members, merged, asked, metric, ALL)
+    rows, linear, norms, _ = least_tuples(scored, axis_of, members, merged, count)
     scores, square = _scores(asked, linear, norms, metric)
     return rows, part_values(rows, values, order), scores, np.isfinite(check + square)
 
 
 @njit(cache=True)
 def nearest_paths(listed, demands, tables, columns, query, metric, values, order, count):  # type: ignore[no-untyped-def]
-    """The same for listed paths (N, 1 + T), with `demands` and `tables` as for `best_rows`.
+    """The same for listed paths (N, 1 + T), with `demands` and `tables` as for `score_rows`.
 
     columns: of the query, in the order of the search. Where paths have more positions than the
     query has slots nothing is asked of the rest; fewer leave what is asked of these out.
@@ -255,8 +255,10 @@ def nearest_paths(listed, demands, tables, columns, query, metric, values, order
     asked = np.zeros(demands.shape[1] + tables.shape[0] * tables.shape[2])
     for c in range(min(len(asked), len(columns))):
         asked[c] = query[columns[c]]
-    rows, linear, norms, _, check = best_rows(listed, demands, tables, asked, metric, count)
-    scores, square = _scores(asked, linear, norms, metric)
+    linear, norms, cost, check = score_rows(listed, demands, tables, asked, metric)
+    which = least(cost, count)
+    rows = listed[which]
+    scores, square = _scores(asked, linear[which], norms[which], metric)
     return rows, part_values(rows, values, order), scores, np.isfinite(check + square)
 
 

@@ -67,7 +67,7 @@ class ActionShape:
 
     @cached_property
     def axes(self) -> Any:
-        """Axes of the product as `best_tuples` reads them; None where it does not list them all."""
+        """Axes of the product as `score_tuples` reads them; None where not all are listed."""
         if self._different or not 0 < self.size <= LISTED:
             return None
         if not self._references:

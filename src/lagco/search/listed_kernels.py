@@ -42,7 +42,7 @@ def _cost(linear: float, norm: float, metric: int) -> float:
 
 
 @compiled
-def _least(cost: Any, count: int) -> Any:
+def least(cost: Any, count: int) -> Any:
     """Positions of the `count` smallest finite costs in order; the first one on ties."""
     if count > 1:
         return smallest(cost, count)
@@ -51,7 +51,7 @@ def _least(cost: Any, count: int) -> Any:
 
 
 @compiled
-def best_tuples(
+def score_tuples(
     tables: Any,
     starts: Any,
     axis_of: Any,
@@ -60,16 +60,16 @@ def best_tuples(
     query: Any,
     metric: int,
     known: Any,
-    count: int,
 ) -> Any:
-    """The `count` best of all actions of a product, by (cost, index tuple).
+    """Scores of all actions of a product.
 
     tables: m arrays (n_c, d_c); that of component c meets query[starts[c]:starts[c] + d_c].
     axis_of: (m,), the axis of each component, ascending; members: m int arrays, per axis element
     the component's own; merged: (m,) bool, False where these are the same and `members` is empty.
     known: (actions,) bool, which actions count, the last axis running fastest; (0,) for all.
 
-    Returns index tuples (k, m), linear parts, squared norms and costs, all (k,), and a checksum.
+    Returns what `least_tuples` chooses from: linear parts and squared norms of all axes but the
+    last and of the last, the costs of all actions and the sizes of the axes; and a checksum.
     """
     m = len(tables)
     sizes = np.ones(axis_of[m - 1] + 1, np.int64)
@@ -104,8 +104,18 @@ def best_tuples(
     for position in range(known.shape[0]):
         if not known[position]:
             cost[position] = np.inf
-    flat = _least(cost, count)
-    k = flat.shape[0]
+    return (left, left_norms, right, right_norms, cost, sizes), check
+
+
+@compiled
+def least_tuples(scored: Any, axis_of: Any, members: Any, merged: Any, count: int) -> Any:
+    """The `count` best of all actions of a product, by (cost, index tuple).
+
+    Returns index tuples (k, m), linear parts, squared norms and costs, all (k,).
+    """
+    left, left_norms, right, right_norms, cost, sizes = scored
+    flat = least(cost, count)
+    m, k, b = axis_of.shape[0], flat.shape[0], right.shape[0]
     tuples = np.empty((k, m), np.int64)
     linear, norms, found = np.empty(k), np.empty(k), np.empty(k)
     for q in range(k):
@@ -119,7 +129,7 @@ def best_tuples(
             tuples[q, c] = members[c][at] if merged[c] else at
             if c > 0 and axis_of[c - 1] != axis_of[c]:
                 rest //= sizes[axis_of[c]]
-    return tuples, linear, norms, found, check
+    return tuples, linear, norms, found
 
 
 @compiled
@@ -153,11 +163,11 @@ def empty_positions(query: Any, positions: int, metric: int) -> Any:
 
 
 @compiled
-def best_rows(rows: Any, demands: Any, tables: Any, query: Any, metric: int, count: int) -> Any:
-    """The `count` best of listed paths (N, 1 + T), by (cost, position).
+def score_rows(rows: Any, demands: Any, tables: Any, query: Any, metric: int) -> Any:
+    """Scores of listed paths (N, 1 + T).
 
-    demands: (D, d_e), possibly without columns; tables: (T, n, d). Returns the rows, their linear
-    parts, squared norms and costs, and a checksum.
+    demands: (D, d_e), possibly without columns; tables: (T, n, d). Returns linear parts, squared
+    norms and costs, all (N,), and a checksum.
     """
     positions, n = tables.shape[:2]
     width = demands.shape[1]
@@ -174,5 +184,4 @@ def best_rows(rows: Any, demands: Any, tables: Any, query: Any, metric: int, cou
             i += 1
         linear[r], norms[r] = total + pad[i], norm
         cost[r] = _cost(linear[r], norm, metric)
-    which = _least(cost, count)
-    return rows[which], linear[which], norms[which], cost[which], lead_check + check
+    return linear, norms, cost, lead_check + check

@@ -192,13 +192,15 @@ class PathSpace:
         if demands is None:
             demands = np.zeros((self.paths.demands, 0), tables.dtype)
 
+        loops = metrics.listed_kernels()
+        linear, norms, costs, check = loops.score_rows(rows, demands, tables, query, code)
+        if not math.isfinite(check):
+            self._score(query, 0.0, metric)  # says where
+
         def order(count: int) -> tuple[Batch, Floats]:
-            found, linear, norms, cost, check = metrics.listed_kernels().best_rows(
-                rows, demands, tables, query, code, count
-            )
-            if not math.isfinite(check):
-                self._score(query, 0.0, metric)  # says where
-            return Batch(found if public else found[:, 1:], linear, norms), cost
+            which = loops.least(costs, count)
+            found = rows[which] if public else rows[which, 1:]
+            return Batch(found, linear[which], norms[which]), costs[which]
 
         return order
 

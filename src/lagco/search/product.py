@@ -280,12 +280,13 @@ class ProductSpace:
         axes = self.layout.members
         code = metrics.CODES[metric]
 
+        loops = metrics.listed_kernels()
+        scored, check = loops.score_tuples(self.tables, starts, *axes, parts, code, known)
+        if not math.isfinite(check):
+            self._score(query, 0.0, metric)  # says which component it is
+
         def order(count: int) -> tuple[Batch, Floats]:
-            tuples, linear, norms, cost, check = metrics.listed_kernels().best_tuples(
-                self.tables, starts, *axes, parts, code, known, count
-            )
-            if not math.isfinite(check):
-                self._score(query, 0.0, metric)  # says which component it is
+            tuples, linear, norms, cost = loops.least_tuples(scored, *axes, count)
             return Batch(tuples, linear, norms), cost
 
         return order

@@ -13,7 +13,7 @@ from lagco.core.problem import Problem
 from lagco.errors import LagcoError, UsageError
 from lagco.policies import plain_policy
 from lagco.results.measures import improvement
-from lagco.rollout import Episode, Planned, PolicyTeam, SideBySide
+from lagco.rollout import Episode, Planned, SideBySide
 from lagco.solving.beam import Beam
 from lagco.solving.players import Player
 from lagco.solving.portfolio import FOLLOWING, Found, Task
@@ -33,7 +33,7 @@ _WAYS: dict[str, tuple[float, float] | None] = {
 _LEAST = 0.1
 #: solutions that are kept for others to go on from
 _KEPT = 8
-#: an episode that is not over when the time is goes on by previews, up to so many actions
+#: an episode that is not over when the time is goes on by previews, where actions are no more
 _PREVIEWED = 20_000
 #: steps after which it is known whether an episode fits into the time
 _TRIAL = 3
@@ -54,7 +54,7 @@ class Episodes:
         start: of the episodes.
         search: ``sample``, ``beam``, ``reconstruct`` or ``auto``.
         alone: whether nobody else looks for solutions: then the first one is finished after the
-            time, by the policy `greedy` where that is quick.
+            time, in the cheapest way that the problem knows.
         optional: whether others go on where the player cannot be loaded.
         begins: whether it is time to begin; always without.
         name: of the member, until the player is loaded.
@@ -141,12 +141,11 @@ class Episodes:
         limit = self._task.limit
         began = limit.elapsed()
         mode = SideBySide(envs, team, [Planned(self._task.seed, starts[0], explore=False)])
-        steps, handed = 0, player.plain
+        steps = 0
         while mode.begin():
-            if limit.timed and limit.over() and not handed and self._short_cut(first):
-                handed = True
-                mode.hand_over(PolicyTeam(plain_policy("greedy"), envs))
-                self.name += ", finished by greedy"
+            if limit.timed and limit.over() and not improves:
+                self._finish(mode.running[0])
+                return
             self._step(mode)
             steps += 1
             if steps == _TRIAL and not (improves or self.alone or self._fits(first, began)):
@@ -229,9 +228,25 @@ class Episodes:
             self._best = found
             self._task.record.offer(found)
 
-    def _short_cut(self, env: Problem) -> bool:
-        """Whether previews of all actions are quick, so that they may end what took too long."""
-        return hasattr(env, "preview") and env.num_actions <= _PREVIEWED
+    def _finish(self, episode: Episode) -> None:
+        """Complete what was decided so far in the cheapest way, since the time is over.
+
+        That is the problem's own, else by steps of `greedy`, where actions are many of `random`.
+        """
+        task, env = self._task, cast("Problem", episode.env)
+        previews = hasattr(env, "preview") and env.num_actions <= _PREVIEWED
+        policy = "greedy" if previews or env.defines("completed") else "random"
+        if self.name != policy:
+            self.name += f", finished by {policy}"
+        solution = env.completed()
+        if solution is not None:
+            value = task.cls.evaluate_solution(task.instance, solution)
+            task.record.offer(Found(value, solution, self.name))
+            return
+        plain = task.cls(task.instance, features="paper", start=self._begin_at, rewards=env.rewards)
+        whole = episode.trace().replay(plain).run(plain_policy(policy))
+        self.finished += 1
+        self._note(whole, ended=True)
 
     def _fits(self, env: Problem, began: float) -> bool:
         """Whether an episode can end within this member's part of the time."""

@@ -14,11 +14,11 @@ FIRST_EFFORT = 1 / 1024
 FRESH_EFFORT = 1 / 32
 #: seconds that a turn of local search may take in any case, and at most
 SHORTEST, LONGEST = 0.02, 2.0
-#: parts of the time that is left: what a turn takes, the most that it may, and one from afresh
-USUAL_PART, LARGEST_PART, FRESH_PART = 0.5, 0.8, 0.5
+#: parts of the time that is left: what a turn takes where its length is set, and the most it may
+USUAL_PART, LARGEST_PART = 0.35, 0.8
 #: part of the time that is left which a turn must have taken for its speed to be believed, and how
 #: fast turns grow until then
-_TRIAL_PART, _GROWTH = 0.01, 4.0
+_TRIAL_PART, _GROWTH = 0.03, 4.0
 #: turns without progress after which a search that is not the best begins elsewhere
 _PATIENCE = 4
 
@@ -57,6 +57,7 @@ class LocalSearch:
         self._effort = FIRST_EFFORT
         self._fresh = 0
         self._rate: float | None = None  # seconds per effort
+        self._usual: float | None = None  # effort of a turn, once the speed is known
         self._settled = not task.limit.timed  # whether the speed is known
         self._idle = 0
         self.name = name
@@ -100,11 +101,12 @@ class LocalSearch:
         if start is not None:  # the first turn loads code, and starts cost time of their own
             self._rate = took / effort
             left = self._task.limit.left()
-            self._settled = self._settled or took > _TRIAL_PART * left or effort >= 1.0
+            enough = (_TRIAL_PART if self._source is None else FOLLOWING / _GROWTH) * left
+            self._settled = self._settled or took > enough or effort >= 1.0
             if not self._settled:
                 self._effort = min(1.0, self._effort * _GROWTH)
-        if self._idle and self._settled:
-            self._effort = min(1.0 if self._task.limit.timed else FRESH_EFFORT, self._effort * 2.0)
+        if self._idle and not self._task.limit.timed:
+            self._effort = min(FRESH_EFFORT, self._effort * 2.0)
         return True
 
     def _start(self) -> Found | None:
@@ -123,10 +125,12 @@ class LocalSearch:
         return known and (not self._fresh or self._idle >= _PATIENCE)
 
     def _fitting(self, afresh: bool) -> float:
-        """Effort of the next turn: a part of the time that is left.
+        """Effort of the next turn.
 
-        It is a power of two, so that a little more or less speed leads to the same turns, and runs
-        of the same seed differ only in how far they get.
+        A search of its own sets it as soon as the speed is known, for all turns to come; later ones
+        are shorter only where the time left is. It is a power of two, so that a little more or less
+        speed leads to the same turns, and runs of the same seed differ only in how far they get.
+        A search from what others found has turns within its part of the time.
         """
         if self._rate is None:
             return FIRST_EFFORT
@@ -135,10 +139,12 @@ class LocalSearch:
         if not self._settled:
             return self._effort
         left, speed = self._task.limit.left(), 1.0 / max(self._rate, 1e-12)
-        largest = FRESH_PART if afresh else LARGEST_PART
-        longest = min(LONGEST, max(largest * left, SHORTEST)) * speed
-        wanted = max(self._effort, USUAL_PART * left * speed)
-        return _power_of_two(longest if afresh else min(wanted, longest))
+        if self._usual is None or self._source is not None:
+            best = self._task.record.best
+            follows = self._source is not None and (best is None or best.by != self.name)
+            part = FOLLOWING if follows else USUAL_PART
+            self._usual = _power_of_two(min(LONGEST, max(part * left, SHORTEST)) * speed)
+        return min(self._usual, _power_of_two(max(LARGEST_PART * left, SHORTEST) * speed))
 
 
 def _power_of_two(value: float) -> float:

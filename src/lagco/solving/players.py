@@ -19,13 +19,11 @@ class Player(NamedTuple):
         name: who that is.
         make_team: a team in so many environments.
         features: of the environments.
-        plain: whether it is a plain policy.
     """
 
     name: str
     make_team: Callable[[list[Problem]], Any]
     features: str = "full"
-    plain: bool = False
 
 
 def load_player(cls: type[Problem], by: str, agent: Any, decoder: str | None, k: int) -> Player:
@@ -64,7 +62,7 @@ def load_player(cls: type[Problem], by: str, agent: Any, decoder: str | None, k:
 
 def _plain_player(name: str) -> Player:
     """A plain policy, which asks for no features: those that cost least are enough."""
-    return Player(name, partial(PolicyTeam, plain_policy(name)), "paper", True)
+    return Player(name, partial(PolicyTeam, plain_policy(name)), "paper")
 
 
 def _mixed_team(agent: Any, previewing: Any, envs: Sequence[Problem]) -> Any:

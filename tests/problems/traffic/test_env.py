@@ -13,10 +13,13 @@ from hypothesis import strategies as st
 
 from lagco.errors import UsageError
 from lagco.instances import Instance
+from lagco.policies import plain_policy
 from lagco.problems.networks.bound import flow_bound
 from lagco.problems.networks.network import network_of
-from lagco.problems.traffic import Traffic
+from lagco.problems.traffic import Traffic, solver
+from lagco.problems.traffic import env as env_module
 from lagco.problems.traffic.solver import lower_bound
+from lagco.rollout import Episode
 from tests.problems.ospf import episodes
 
 
@@ -274,3 +277,41 @@ def test_gain_is_the_saving_on_the_cheapest_path(seed):
         volume = env.instance.array("volumes")[demand]
         saved = volume * (cost(path) - cheapest) / (use**8).sum()
         assert gain[demand] == pytest.approx(np.tanh(saved), rel=1e-4, abs=1e-6)
+
+
+def test_greedy_takes_the_same_actions_in_whatever_parts_it_looks_at_them(instance, monkeypatch):
+    whole = Episode(Traffic(instance), seed=1).run(plain_policy("greedy"), 6)
+    sizes = []
+    preview = Traffic.preview
+    monkeypatch.setattr(
+        Traffic, "preview", lambda env, rows: (sizes.append(len(rows)), preview(env, rows))[1]
+    )
+    monkeypatch.setattr(Traffic, "all_actions", None)  # a copy of the whole list
+    monkeypatch.setattr(env_module, "_CHUNK", 7)
+    parts = Episode(Traffic(instance), seed=1).run(plain_policy("greedy"), 6)
+    assert np.array_equal(whole.actions, parts.actions)
+    assert max(sizes) <= 7
+
+
+def test_a_wrong_path_is_named_with_its_row(instance):
+    paths = Traffic(instance, start="default").instance.references.sweeps.best_solution
+    for row, change in ((3, lambda path: path[::-1]), (5, lambda path: path * 0)):
+        wrong = paths.copy()
+        wrong[row] = change(wrong[row])
+        with pytest.raises(UsageError, match=f"row {row} is"):
+            Traffic.evaluate_solution(instance, wrong)
+    too_long = np.hstack([paths, np.zeros((len(paths), 1), dtype=paths.dtype)])
+    with pytest.raises(UsageError, match="row 0 is"):
+        Traffic.evaluate_solution(instance, too_long)
+
+
+def test_few_moves_are_not_spread_over_many_runs(monkeypatch):
+    instance = Traffic.generate(30, seed=3)
+
+    def reached():
+        found = [Traffic.improve(instance, None, seed, 1 / 256) for seed in range(5)]
+        return np.mean([Traffic.evaluate_solution(instance, paths) for paths in found])
+
+    one = reached()
+    monkeypatch.setattr(solver, "FEWEST", 1)
+    assert one < reached()

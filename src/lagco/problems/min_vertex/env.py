@@ -23,6 +23,7 @@ from lagco.problems.min_vertex.generator import draw_graph
 from lagco.problems.min_vertex.kernels import (
     count_leaves,
     count_lowest,
+    select_most_bare,
     select_node,
     update_lowest,
 )
@@ -280,6 +281,13 @@ class MinVertex(Problem):
         first, neighbours, _ = self._adjacency
         found: Array = advised_nodes(first, neighbours, self._bare)
         return found
+
+    def completed(self) -> Array:
+        """The nodes so far, then always one with the most uncovered edges."""
+        first, neighbours, _ = self._adjacency
+        selected = self._selected.copy()
+        select_most_bare(first, neighbours, selected, self._bare.copy(), self._left)
+        return np.flatnonzero(selected)
 
     def reopened(self, solution: Array, share: float, rng: np.random.Generator) -> Any:
         """The cover without a share of its nodes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import njit
 
 
@@ -103,3 +104,16 @@ def _lowest_near(first, neighbours, selected, bare, missing, node):  # type: ign
         if not selected[other]:
             fewest = min(fewest, bare[other])
     return fewest
+
+
+@njit(cache=True)
+def select_most_bare(first, neighbours, selected, bare, left):  # type: ignore[no-untyped-def]
+    """Select the node with the most uncovered edges until none of the `left` edges is uncovered."""
+    while left > 0:
+        node = np.argmax(bare)
+        left -= bare[node]
+        selected[node] = 1
+        bare[node] = 0
+        for k in range(first[node], first[node + 1]):
+            if not selected[neighbours[k]]:
+                bare[neighbours[k]] -= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 #: walks drawn before valid paths are walked one by one: these, and a share of all walks, which
 #: take about as long as that
 _TRIES, _SHARE, _MOST_TRIES = 64, 1 / 4, 1_000_000
+#: listed paths that are looked at together
+_CHUNK = 65_536
 
 
 class Traffic(NetworkProblem):
@@ -283,6 +286,16 @@ class Traffic(NetworkProblem):
     def all_actions(self) -> Array:
         """Every demand with every admissible path, by demand and length: (N, 1 + T)."""
         return self._listed.copy()
+
+    def valid_actions(self) -> Array:
+        """Every valid demand with its path: (k, 1 + T)."""
+        return np.concatenate([*self.valid_chunks()])
+
+    def valid_chunks(self) -> Iterator[Array]:
+        """The same in parts, so that the list of all paths is never copied."""
+        for start in range(0, max(1, len(self._listed)), _CHUNK):
+            rows = self._listed[start : start + _CHUNK]
+            yield rows[self.are_valid_actions(rows)]
 
     @cached_property
     def _walks(self) -> tuple[Array, Array, int]:

@@ -6,7 +6,6 @@ import numpy as np
 from numba import njit
 
 from lagco.problems.networks.kernels import (
-    largest_utilisation,
     level_of,
     marginal_costs,
     measure,
@@ -294,10 +293,18 @@ def write_full_state(  # type: ignore[no-untyped-def]
 def preview_paths(  # type: ignore[no-untyped-def]
     actions, n, first, heads, arcs, sources, targets, limits, volumes, capacities, used, loads
 ):
-    """Largest utilisation after each action; infinite where the path is not admissible."""
+    """Largest utilisation after each action; infinite where the path is not admissible.
+
+    Of the arcs that a change leaves as they are, the fullest decides: it comes soon in their order.
+    """
     out = np.empty(actions.shape[0])
     found = np.empty(used.shape[1], dtype=np.int64)
     total = loads.copy()
+    fullness = np.empty(loads.shape[0])
+    for arc in range(loads.shape[0]):
+        fullness[arc] = loads[arc] / capacities[arc >> 1]
+    order = np.argsort(-fullness)
+    changed_by = np.full(loads.shape[0], -1, dtype=np.int64)
     for a in range(actions.shape[0]):
         d = actions[a, 0]
         length = path_arcs(
@@ -310,13 +317,24 @@ def preview_paths(  # type: ignore[no-untyped-def]
             if used[d, i] < 0:
                 break
             total[used[d, i]] -= volumes[d]
+            changed_by[used[d, i]] = a
         for i in range(length):
             total[found[i]] += volumes[d]
-        out[a] = largest_utilisation(total, capacities)
-        for i in range(used.shape[1]):
-            if used[d, i] < 0:
+            changed_by[found[i]] = a
+        largest = 0.0
+        for arc in order:
+            if changed_by[arc] != a:
+                largest = fullness[arc]
                 break
-            total[used[d, i]] = loads[used[d, i]]
+        for i in range(length):
+            largest = max(largest, total[found[i]] / capacities[found[i] >> 1])
+        for i in range(used.shape[1]):
+            arc = used[d, i]
+            if arc < 0:
+                break
+            largest = max(largest, total[arc] / capacities[arc >> 1])
+            total[arc] = loads[arc]
         for i in range(length):
             total[found[i]] = loads[found[i]]
+        out[a] = largest
     return out

@@ -240,6 +240,19 @@ def path_arcs(row, n, first, heads, arcs, source, target, limit, out):  # type: 
 
 
 @njit(cache=True)
+def all_arcs(rows, n, first, heads, arcs, sources, targets, limits, out):  # type: ignore[no-untyped-def]
+    """Arcs of a path per demand, to `out` (D, T - 1) padded with -1; the first wrong one, or -1."""
+    for d in range(rows.shape[0]):
+        length = path_arcs(
+            rows[d], n, first, heads, arcs, sources[d], targets[d], limits[d], out[d]
+        )
+        if length == 0:
+            return d
+        out[d, length:] = -1
+    return -1
+
+
+@njit(cache=True)
 def shortest_paths(n, first, heads, hops, sources, targets, paths):  # type: ignore[no-untyped-def]
     """For every demand the path with the fewest hops, to the lowest id where there are several."""
     for d in range(sources.shape[0]):

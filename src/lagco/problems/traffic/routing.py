@@ -12,7 +12,7 @@ from lagco.instances import Instance
 from lagco.problems.networks.kernels import largest_utilisation
 from lagco.problems.networks.network import Network
 from lagco.problems.traffic.kernels import add_loads
-from lagco.problems.traffic.paths import MAX_PATH_LEN, hop_limits, path_arcs, shortest_paths
+from lagco.problems.traffic.paths import MAX_PATH_LEN, all_arcs, hop_limits, shortest_paths
 
 
 def longest_path(instance: Instance) -> int:
@@ -45,16 +45,18 @@ def checked_paths(
     width = min(given.shape[1], positions)
     rows = np.full((demands, positions), n, dtype=np.int64)
     rows[:, :width] = given[:, :width]
-    arcs = np.full((demands, positions - 1), -1, dtype=np.int64)
-    for d in range(demands):
-        ends = network.sources[d], network.targets[d], limits[d]
-        length = path_arcs(rows[d], n, network.first, network.heads, network.arcs, *ends, arcs[d])
-        if length == 0 or (given[d, width:] != n).any():
-            raise error(
-                f"paths of {instance.name!r}: row {d} is {given[d].tolist()}, not a simple path "
-                f"from {ends[0]} to {ends[1]} of at most {ends[2]} hops"
-            )
-        arcs[d, length:] = -1
+    arcs = np.empty((demands, positions - 1), dtype=np.int64)
+    ends = network.sources, network.targets, limits
+    wrong = all_arcs(rows, n, network.first, network.heads, network.arcs, *ends, arcs)
+    cut = np.flatnonzero((given[:, width:] != n).any(axis=1))
+    if wrong < 0 and len(cut):
+        wrong = cut[0]
+    if wrong >= 0:
+        source, target, limit = (values[wrong] for values in ends)
+        raise error(
+            f"paths of {instance.name!r}: row {wrong} is {given[wrong].tolist()}, not a simple "
+            f"path from {source} to {target} of at most {limit} hops"
+        )
     return rows, arcs
 
 

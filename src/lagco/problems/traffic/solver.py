@@ -22,6 +22,7 @@ from lagco.problems.traffic.sweeps import Options, load_choice, path_options
 
 MOVES = 2_000_000
 RESTARTS = 8
+FEWEST = 400  # moves per demand below which a run has not settled: then there are fewer runs
 HOTTEST, COLDEST = 0.3, 0.001
 WARM = 0.03  # where a run starts from good paths
 _LISTED = 100_000  # paths up to which the tighter bound over them is computed
@@ -54,17 +55,19 @@ def solve_paths(instance: Instance, seed: int, effort: float = 1.0) -> SolverRef
 
 
 def improve_paths(instance: Instance, paths: Array | None, seed: int, effort: float) -> Array:
-    """The best paths met: in runs from random ones, or in a warm run from `paths`."""
+    """The best paths met: in runs from random ones, or in a warm run from `paths`.
+
+    A run that is the only one begins with the shortest paths.
+    """
     network, limits, options = _prepared(instance)
     best = options.first[:-1].copy()
-    runs, hottest = RESTARTS, HOTTEST
-    before = np.inf
+    moves = int(effort * MOVES)
+    runs = min(RESTARTS, max(1, moves // (FEWEST * network.num_demands)))
+    hottest, before = HOTTEST, np.inf
     if paths is not None:
         rows, arcs = checked_paths(paths, instance, network, limits)
         before = utilisation_of(network, arcs)
-        numbers = _numbers(options)
-        for d, path in enumerate(rows):  # one that is not listed gives way to the demand's first
-            best[d] = numbers.get((d, path.tobytes()), best[d])
+        _choose(options.first, options.rows, rows, best)
         runs, hottest = 1, WARM
     _anneal(
         options.first,
@@ -73,7 +76,7 @@ def improve_paths(instance: Instance, paths: Array | None, seed: int, effort: fl
         network.capacities,
         runs,
         hottest,
-        int(effort * MOVES) // runs,
+        moves // runs,
         best,
         random_stream(seed),
     )
@@ -91,10 +94,19 @@ def _prepared(instance: Instance) -> tuple[Network, Array, Options]:
     return network, limits, path_options(network, limits)
 
 
-def _numbers(options: Options) -> dict[tuple[int, bytes], int]:
-    """Number of each path among the options, by demand and nodes."""
-    demands, nodes = options.rows[:, 0].tolist(), options.rows[:, 1:].astype(np.int64)
-    return {(d, row.tobytes()): k for k, (d, row) in enumerate(zip(demands, nodes, strict=True))}
+@njit(cache=True)
+def _choose(first, listed, paths, chosen):  # type: ignore[no-untyped-def]
+    """Numbers of paths (D, T) among the listed (N, 1 + T); one that is not listed is left out."""
+    for d in range(paths.shape[0]):
+        for k in range(first[d], first[d + 1]):
+            same = True
+            for i in range(paths.shape[1]):
+                if listed[k, i + 1] != paths[d, i]:
+                    same = False
+                    break
+            if same:
+                chosen[d] = k
+                break
 
 
 @njit(cache=True)

@@ -373,6 +373,13 @@ class TSP(Problem):
         kept = n - max(2, round(share * n))
         return np.roll(solution, -int(rng.integers(n)))[:kept] if kept > 0 else None
 
+    def completed(self) -> Array:
+        """The tour so far, then always the nearest city left."""
+        from lagco.problems.tsp.solver import nearest_completion
+
+        found: Array = nearest_completion(*self._metric, self._nearest, self.solution())
+        return found
+
     def starts(self) -> list[Any]:
         """Any city."""
         return list(range(self.instance.size))

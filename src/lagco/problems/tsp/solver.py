@@ -46,7 +46,10 @@ def improve_tour(instance: Instance, tour: Array | None, seed: int, effort: floa
     if n < 4:
         return np.arange(n) if tour is None else tour
     metric, neighbours = _prepared(instance)
-    start = _greedy(*metric) if tour is None else np.array(tour, dtype=np.int64)
+    if tour is None:
+        start = nearest_completion(*metric, neighbours, np.zeros(1, dtype=np.int64))
+    else:
+        start = np.array(tour, dtype=np.int64)
     rounds = int(effort * min(ROUNDS_PER_CITY * n, MAX_ROUNDS))
     found: Array = search_tour(*metric, neighbours, start, rounds, random_stream(seed))
     return found
@@ -93,17 +96,31 @@ def _prepared(instance: Instance) -> tuple[Metric, Array]:
 
 
 @njit(cache=True)
-def _greedy(rule, coordinates, matrix):  # type: ignore[no-untyped-def]
-    """Nearest-neighbour tour from city 0."""
-    n = coordinates.shape[0]
-    tour = np.arange(n)
-    for k in range(1, n):
-        nearest, best = k, np.inf
-        for j in range(k, n):
-            d = distance(rule, coordinates, matrix, tour[k - 1], tour[j])
-            if d < best:
-                nearest, best = j, d
-        tour[k], tour[nearest] = tour[nearest], tour[k]
+def nearest_completion(rule, coordinates, matrix, neighbours, path):  # type: ignore[no-untyped-def]
+    """The tour that begins with `path` and always goes on to the nearest city left.
+
+    neighbours: (n, k), the nearest cities of each, in order; all cities are looked at only where
+    none of these is left.
+    """
+    n, count = coordinates.shape[0], path.shape[0]
+    left = np.ones(n, dtype=np.bool_)
+    tour = np.empty(n, dtype=np.int64)
+    tour[:count] = path
+    left[path] = False
+    for k in range(count, n):
+        current, nearest, best = tour[k - 1], -1, np.inf
+        for city in neighbours[current]:
+            if left[city]:
+                nearest = city
+                break
+        if nearest < 0:
+            for city in range(n):
+                if left[city]:
+                    d = distance(rule, coordinates, matrix, current, city)
+                    if d < best:
+                        nearest, best = city, d
+        tour[k] = nearest
+        left[nearest] = False
     return tour
 
 
