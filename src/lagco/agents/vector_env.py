@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
+from lagco.agents.waiting import WaitingProblems
 from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.core.problem import Problem
@@ -132,12 +134,10 @@ class ProblemVecEnv(VecEnv):
         self.instances = list(instances)
         self._deck = InstanceDeck(len(instances), rotation, np.random.default_rng([seed, 0]))
         self._rngs = [np.random.default_rng([seed, 1, i]) for i in range(envs)]
-        self.problems = [
-            problem(
-                self.instances[i % len(instances)], features=features, stop_at_best=stop_at_best
-            )
-            for i in range(envs)
-        ]
+        self._make = partial(problem, features=features, stop_at_best=stop_at_best)
+        self._numbers = [i % len(instances) for i in range(envs)]  # of their instances
+        self.problems = [self._make(self.instances[number]) for number in self._numbers]
+        self._waiting = WaitingProblems()
         self._step = _advance if problem.step is Problem.step else _step
         self._episodes: list[dict[str, Any]] = [{} for _ in range(envs)]
         self._scale_rewards = scale_rewards
@@ -156,6 +156,19 @@ class ProblemVecEnv(VecEnv):
     @abstractmethod
     def _spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
         """Observation and action space."""
+
+    def _companions(self, problem: Problem) -> dict[str, Any]:
+        """A problem and what is kept beside it, by the names of the lists that hold them."""
+        return {"problems": problem}
+
+    def _accompany(self) -> None:
+        """Fill the lists of all that is kept beside the problems."""
+        kept = [self._companions(problem) for problem in self.problems]
+        for name in kept[0]:
+            setattr(self, name, [each[name] for each in kept])
+
+    def _refresh(self, index: int) -> None:
+        """Read the present state of problem `index`, before it is observed."""
 
     @abstractmethod
     def _observe(self, index: int, out: Array) -> None:
@@ -185,22 +198,20 @@ class ProblemVecEnv(VecEnv):
         dones = np.zeros(count, dtype=bool)
         infos: list[dict[str, Any]] = []
         ended: list[tuple[int, bool]] = []
-        for index, raw in enumerate(self._raw_actions(self._actions)):
+        for index, action in enumerate(self._actions):  # one after the other: the caches are small
+            raw = self._raw_action(index, action)
             rewards[index], info, over, cut = self._advance(index, raw)
             infos.append(info)
             if over:
                 ended.append((index, cut))
-        self._see(range(count), rewards)
+            self._look(index)
+        self._check_finite(range(count), rewards)
         for index, cut in ended:
             dones[index] = True
             infos[index] = self._end(index, infos[index], cut)
         if ended:
             self._see([index for index, _ in ended])
         return self._observations.copy(), rewards, dones, infos
-
-    def _raw_actions(self, actions: Array) -> list[Any]:
-        """Raw actions that the agent's actions mean, for all problems."""
-        return [self._raw_action(index, action) for index, action in enumerate(actions)]
 
     def _advance(self, index: int, raw: Any) -> tuple[float, dict[str, Any], bool, bool]:
         """Step one problem: reward, info, whether its episode is over, and whether it was cut."""
@@ -238,6 +249,7 @@ class ProblemVecEnv(VecEnv):
 
     def look_again(self) -> Array:
         """Observations of the present states (N, w), through what was changed meanwhile."""
+        self._waiting.clear()  # they see as before
         self._see(range(self.num_envs))
         return self.observations()
 
@@ -251,12 +263,20 @@ class ProblemVecEnv(VecEnv):
 
     def _see(self, indices: Sequence[int], rewards: Array | None = None) -> None:
         """Write the observations of some problems; refuse them, or rewards, if not finite."""
-        seen = self._observations
         for index in indices:
-            try:
-                self._observe(index, seen[index])
-            except SpecError as error:
-                raise SpecError(f"{self._where(index)}: {error}") from error
+            self._look(index)
+        self._check_finite(indices, rewards)
+
+    def _look(self, index: int) -> None:
+        """Write the observation of a problem."""
+        try:
+            self._refresh(index)
+            self._observe(index, self._observations[index])
+        except SpecError as error:
+            raise SpecError(f"{self._where(index)}: {error}") from error
+
+    def _check_finite(self, indices: Sequence[int], rewards: Array | None) -> None:
+        seen = self._observations
         if not np.isfinite(seen).all() or (rewards is not None and not np.isfinite(rewards).all()):
             given = np.zeros(len(indices)) if rewards is None else rewards
             for index, reward in zip(indices, given, strict=True):
@@ -321,11 +341,36 @@ class ProblemVecEnv(VecEnv):
         )
 
     def _start(self, index: int, number: int, seed: int) -> None:
-        problem, instance = self.problems[index], self.instances[number]
+        instance = self.instances[number]
+        if self.problems[index].instance is not instance:
+            self._exchange(index, number, seed)
+        problem = self.problems[index]
         options = None if problem.instance is instance else {"instance": instance}
         problem.reset(seed=seed, options=options)
+        self._numbers[index] = number
         self._episodes[index] = {"instance": number, "seed": seed, "actions": []}
         self._returns[index] = 0.0
+
+    def _exchange(self, index: int, number: int, seed: int) -> None:
+        """Exchange a problem for one that has instance `number` loaded.
+
+        The one before waits until its own instance comes again. Where there is no room left for
+        it, nothing is exchanged unless the other waits already.
+        """
+        waiting = self._waiting
+        found, room = waiting.take(number), waiting.admits(self.problems[index])
+        if found is None and room:
+            problem = self._make(self.instances[number])
+            problem.reset(seed=seed)
+            found = self._companions(problem)
+        if found is None:
+            return
+        before = {}
+        for name, companion in found.items():
+            listed = getattr(self, name)
+            before[name], listed[index] = listed[index], companion
+        if room:
+            waiting.put(self._numbers[index], before)
 
     # -- checkpoints
 
@@ -346,13 +391,13 @@ class ProblemVecEnv(VecEnv):
         """Go on from a :meth:`state`; returns the observations there."""
         for index, episode in enumerate(state["episodes"]):
             self._start(index, int(episode["instance"]), int(episode["seed"]))
-            self._observe(index, self._observations[index])
+            self._see([index])
             for action in episode["actions"]:
                 raw = np.asarray(action) if isinstance(action, list) else int(action)
                 reward, *_ = self._step(self.problems[index], raw)
                 self._returns[index] += reward
                 self._episodes[index]["actions"].append(raw)
-            self._observe(index, self._observations[index])
+            self._see([index])
         self._deck.restore(state["deck"])
         for rng, saved in zip(self._rngs, state["rngs"], strict=True):
             rng.bit_generator.state = saved
