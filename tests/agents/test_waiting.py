@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lagco.agents import waiting
+from lagco.agents import rotation
 from tests.agents.brief import PROBLEMS, training_env
 
 METHODS = ("g-discrete-m", "p-discrete-m", "iterative")
@@ -31,10 +31,10 @@ def played(env, steps, seed=0):
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("method", METHODS)
 def test_waiting_changes_nothing(method, name, monkeypatch):
-    steps = 40 if method == "g-discrete-m" else 15
+    steps = 30 if method == "g-discrete-m" else 12
     env, _ = training_env(method, name, SIZES, envs=2, seed=3)
     found, episodes, recent = played(env, steps)
-    monkeypatch.setattr(waiting, "_ROOM", 0)
+    monkeypatch.setattr(rotation, "_ROOM", 0)
     alone, _ = training_env(method, name, SIZES, envs=2, seed=3)
     before = list(alone.problems)
     expected, others, records = played(alone, steps)
@@ -59,10 +59,10 @@ def test_a_problem_comes_back_with_its_instance():
 def test_there_is_room_for_so_many_nodes_and_edges(monkeypatch):
     env, _ = training_env("g-discrete-m", "min-vertex", SIZES, envs=1)
     view = env.problems[0].graph_views()["graph"]
-    monkeypatch.setattr(waiting, "_ROOM", view.num_nodes + view.num_edges - 1)
-    waits = waiting.WaitingProblems()
+    monkeypatch.setattr(rotation, "_ROOM", view.num_nodes + view.num_edges - 1)
+    waits = rotation.WaitingProblems()
     assert not waits.admits(env.problems[0])
-    monkeypatch.setattr(waiting, "_ROOM", view.num_nodes + view.num_edges)
+    monkeypatch.setattr(rotation, "_ROOM", view.num_nodes + view.num_edges)
     assert waits.admits(env.problems[0])
     waits.put(0, {"problems": env.problems[0]})
     assert not waits.admits(env.problems[0])

@@ -67,11 +67,13 @@ class LatentVecEnv(ProblemVecEnv):
         scale = self.space.scale
         return gym.spaces.Box(scale.low, scale.high, dtype=np.float32)
 
-    def _refresh(self, index: int) -> None:
-        self.views[index].refresh()
+    def _encode(self, index: int) -> LatentView:
+        view = self.views[index]
+        view.refresh()
+        return view
 
     def _observe(self, index: int, out: Array) -> None:
-        self.views[index].observation(out)
+        self._encode(index).observation(out)
 
 
 class ProjectionVecEnv(LatentVecEnv):

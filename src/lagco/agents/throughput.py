@@ -106,7 +106,7 @@ class PartClock:
         """Watch the parts of a run."""
         for method in ("_step", "_start"):
             self.watch(env, method, "environment")
-        self.watch(env, "_refresh", "encode")
+        self.watch(env, "_encode", "encode")
         self.watch(env, "_observe", "observe")
         for method in ("_raw_action", "offer", "action_masks"):
             self.watch(env, method, "search")

@@ -12,56 +12,15 @@ import gymnasium as gym
 import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
-from lagco.agents.waiting import WaitingProblems
+from lagco.agents.rotation import InstanceDeck, WaitingProblems
 from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.core.problem import Problem
 from lagco.errors import InstanceError, LagcoError, SpecError, UsageError
 from lagco.instances import Instance
 
-ROTATIONS = ("episode", "paper")
-#: `paper`: all environments change to the same random instance every so many episodes
-_PAPER_INTERVAL = 100
 _RECENT = 100
 _TRIES = 1000
-
-
-class InstanceDeck:
-    """Which training instance comes next.
-
-    ``episode``: every episode takes the next one, shuffled without replacement. ``paper``: one for
-    all, drawn at random every 100 episodes.
-    """
-
-    def __init__(self, count: int, rotation: str, rng: np.random.Generator) -> None:
-        self._count = count
-        self._rotation = rotation
-        self._rng = rng
-        self._pile: list[int] = []
-        self._drawn = 0
-
-    def draw(self) -> int:
-        """Number of the instance for the next episode."""
-        if self._rotation == "paper":
-            if self._drawn % _PAPER_INTERVAL == 0:
-                self._pile = [int(self._rng.integers(self._count))]
-            self._drawn += 1
-            return self._pile[0]
-        if not self._pile:
-            self._pile = self._rng.permutation(self._count).tolist()
-        self._drawn += 1
-        return self._pile.pop()
-
-    def state(self) -> dict[str, Any]:
-        """Plain values from which :meth:`restore` goes on."""
-        state = self._rng.bit_generator.state
-        return {"pile": list(self._pile), "drawn": self._drawn, "rng": state}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a :meth:`state`."""
-        self._pile = [int(i) for i in state["pile"]]
-        self._drawn = int(state["drawn"])
-        self._rng.bit_generator.state = state["rng"]
 
 
 def _culprit(views: Mapping[str, GraphView]) -> str:
@@ -167,9 +126,6 @@ class ProblemVecEnv(VecEnv):
         for name in kept[0]:
             setattr(self, name, [each[name] for each in kept])
 
-    def _refresh(self, index: int) -> None:
-        """Read the present state of problem `index`, before it is observed."""
-
     @abstractmethod
     def _observe(self, index: int, out: Array) -> None:
         """Write the observation of problem `index`."""
@@ -270,7 +226,6 @@ class ProblemVecEnv(VecEnv):
     def _look(self, index: int) -> None:
         """Write the observation of a problem."""
         try:
-            self._refresh(index)
             self._observe(index, self._observations[index])
         except SpecError as error:
             raise SpecError(f"{self._where(index)}: {error}") from error
