@@ -230,10 +230,10 @@ def _path_tables(view: LatentView, space: PathSpace, rows: Array) -> ActionTable
 
 def _valid_rows(view: LatentView, rng: np.random.Generator) -> Array:
     actions, env = view.actions(), view.env
+    space = actions.space
     sampled = False
-    table = actions.only_table
-    if table is not None:
-        rows = np.arange(len(table))[:, None]
+    if isinstance(space, ProductSpace) and len(space.tables) == 1:
+        rows = np.arange(len(space.tables[0]))[:, None]
     else:
         try:
             rows = actions.list(MOST_ACTIONS)

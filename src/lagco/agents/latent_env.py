@@ -27,6 +27,7 @@ class LatentVecEnv(ProblemVecEnv):
     """
 
     views: list[LatentView]
+    _parts = ("_encode", "_observe")
 
     def __init__(
         self,
@@ -67,13 +68,11 @@ class LatentVecEnv(ProblemVecEnv):
         scale = self.space.scale
         return gym.spaces.Box(scale.low, scale.high, dtype=np.float32)
 
-    def _encode(self, index: int) -> LatentView:
-        view = self.views[index]
-        view.refresh()
-        return view
+    def _encode(self, index: int, out: Array) -> None:
+        self.views[index].refresh()
 
     def _observe(self, index: int, out: Array) -> None:
-        self._encode(index).observation(out)
+        self.views[index].observation(out)
 
 
 class ProjectionVecEnv(LatentVecEnv):

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -72,6 +72,10 @@ class ProblemVecEnv(VecEnv):
         recent: records of the last 100 finished episodes.
         episodes_done: how many have finished.
     """
+
+    #: what is done to write observations, each part for all problems before the next: the
+    #: processor keeps the instructions of one part at hand, not those of all
+    _parts: ClassVar[tuple[str, ...]] = ("_observe",)
 
     def __init__(
         self,
@@ -154,14 +158,13 @@ class ProblemVecEnv(VecEnv):
         dones = np.zeros(count, dtype=bool)
         infos: list[dict[str, Any]] = []
         ended: list[tuple[int, bool]] = []
-        for index, action in enumerate(self._actions):  # one after the other: the caches are small
-            raw = self._raw_action(index, action)
+        raws = [self._raw_action(index, action) for index, action in enumerate(self._actions)]
+        for index, raw in enumerate(raws):
             rewards[index], info, over, cut = self._advance(index, raw)
             infos.append(info)
             if over:
                 ended.append((index, cut))
-            self._look(index)
-        self._check_finite(range(count), rewards)
+        self._see(range(count), rewards)
         for index, cut in ended:
             dones[index] = True
             infos[index] = self._end(index, infos[index], cut)
@@ -219,19 +222,14 @@ class ProblemVecEnv(VecEnv):
 
     def _see(self, indices: Sequence[int], rewards: Array | None = None) -> None:
         """Write the observations of some problems; refuse them, or rewards, if not finite."""
-        for index in indices:
-            self._look(index)
-        self._check_finite(indices, rewards)
-
-    def _look(self, index: int) -> None:
-        """Write the observation of a problem."""
-        try:
-            self._observe(index, self._observations[index])
-        except SpecError as error:
-            raise SpecError(f"{self._where(index)}: {error}") from error
-
-    def _check_finite(self, indices: Sequence[int], rewards: Array | None) -> None:
         seen = self._observations
+        for part in self._parts:
+            write = getattr(self, part)
+            for index in indices:
+                try:
+                    write(index, seen[index])
+                except SpecError as error:
+                    raise SpecError(f"{self._where(index)}: {error}") from error
         if not np.isfinite(seen).all() or (rewards is not None and not np.isfinite(rewards).all()):
             given = np.zeros(len(indices)) if rewards is None else rewards
             for index, reward in zip(indices, given, strict=True):

@@ -117,11 +117,8 @@ def anneal(  # type: ignore[no-untyped-def]
                 continue
             terms_after(v, p, cloud, state, latencies[source], latencies[p], terms)
             reached = mean_of_terms(terms, bounds)
-            taken = reached >= present
-            if not taken:
-                heat = hottest * (COLDEST / hottest) ** (move / moves)
-                taken = next_float(stream) < np.exp((reached - present) / heat)
-            if taken:
+            heat = hottest * (COLDEST / hottest) ** (move / moves)
+            if reached >= present or next_float(stream) < np.exp((reached - present) / heat):
                 move_vm(v, p, cloud, state, latencies[source], latencies[p])
                 present = reached
                 if present > record + 1e-12:
