@@ -56,6 +56,18 @@ def test_a_problem_comes_back_with_its_instance():
     assert len(known) == len(SIZES)
 
 
+def test_as_many_wait_as_were_needed_at_once():
+    env, _ = training_env("g-discrete-m", "min-vertex", SIZES, envs=3)
+    seen = set()
+    for _ in range(40):
+        env.reset()
+        before, seen = seen, seen | {id(problem) for problem in env.problems}
+        kept = [*env.problems, *(e["problems"] for w in env._waiting._known.values() for e, _ in w)]
+        assert len({id(problem) for problem in kept}) == len(kept) == len(seen)
+    assert seen == before  # none was made in the last round
+    assert len(seen) <= len(SIZES) * 3
+
+
 def test_there_is_room_for_so_many_nodes_and_edges(monkeypatch):
     env, _ = training_env("g-discrete-m", "min-vertex", SIZES, envs=1)
     view = env.problems[0].graph_views()["graph"]

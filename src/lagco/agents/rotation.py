@@ -57,15 +57,18 @@ class InstanceDeck:
 
 
 class WaitingProblems:
-    """At most one problem per instance, with what is kept beside it."""
+    """Problems by the number of their instance, each with what is kept beside it."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[dict[str, Any], int]] = {}
+        self._known: dict[int, list[tuple[dict[str, Any], int]]] = {}
         self._taken = 0
 
     def take(self, number: int) -> dict[str, Any] | None:
-        """What waits for instance `number`; it waits no longer."""
-        found, size = self._known.pop(number, (None, 0))
+        """One that waits for instance `number`, which it does no longer; None without any."""
+        waiting = self._known.get(number)
+        if not waiting:
+            return None
+        found, size = waiting.pop()
         self._taken -= size
         return found
 
@@ -74,10 +77,9 @@ class WaitingProblems:
         return problem.may_wait and self._taken + _size(problem) <= _ROOM
 
     def put(self, number: int, companions: dict[str, Any]) -> None:
-        """Let a problem with instance `number` wait, in the place of another one that does."""
-        self.take(number)
+        """Let a problem with instance `number` wait."""
         size = _size(companions["problems"])
-        self._known[number] = companions, size
+        self._known.setdefault(number, []).append((companions, size))
         self._taken += size
 
     def clear(self) -> None:
