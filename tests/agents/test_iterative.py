@@ -108,6 +108,8 @@ def test_the_nearest_actions_are_kept_as_components(name, reduce, rng):
         expected = view.actions().vectors(rows)
         assert actions.vectors(len(proto)) == pytest.approx(expected, abs=1e-4)
         assert actions.products(proto) == pytest.approx(expected @ proto, abs=1e-3)
+        actions = actions.trimmed()
+        assert actions.vectors(len(proto)) == pytest.approx(expected, abs=1e-4)
         tables = [len(table) for table in actions.tables]
         if actions.index is not None:  # nothing is kept that no action has
             assert [len(np.unique(column)) for column in actions.index.T] == tables

@@ -21,8 +21,8 @@ from lagco.agents.bench import bench_latency
 from lagco.agents.config import train_config
 from lagco.agents.network import _falling
 from lagco.agents.registry import METHODS
+from lagco.agents.rotation import InstanceDeck
 from lagco.agents.training import RUN_KIND, chosen_instances, train
-from lagco.agents.vector_env import InstanceDeck
 from lagco.embedding.encoder import Encoder
 from lagco.generation import generate_instance
 from lagco.instances import References

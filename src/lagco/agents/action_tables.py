@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 from lagco.arrays import Array
+from lagco.latent.action_set import ActionSet
 from lagco.latent.space import LatentView
 from lagco.search import NoValidAction, PathSpace, ProductSpace
 from lagco.search.errors import TooManyActions
@@ -78,7 +79,7 @@ class ActionTables:
         kept = np.empty((len(lengths), min(int(lengths.max()), self.count)), dtype=np.int64)
         counts = np.empty(len(lengths), dtype=np.int64)
         index = np.empty(self.index.shape, dtype=np.min_scalar_type(kept.shape[1]))
-        _trim(np.ascontiguousarray(self.index), lengths, kept, counts, index)
+        trim(np.ascontiguousarray(self.index), lengths, kept, counts, index)
         tables = [
             table[rows[:count]]
             for table, rows, count in zip(self.tables, kept, counts.tolist(), strict=True)
@@ -94,7 +95,7 @@ class ActionTables:
 
 
 @njit(cache=True)
-def _trim(index, lengths, kept, counts, out):  # type: ignore[no-untyped-def]
+def trim(index, lengths, kept, counts, out):  # type: ignore[no-untyped-def]
     """Rows of each table that actions have, in order, and the actions in terms of these."""
     for c in range(lengths.shape[0]):
         places = np.full(lengths[c], -1, np.int64)
@@ -128,13 +129,11 @@ def read_actions(view: LatentView, rng: np.random.Generator) -> tuple[Array, Act
 def nearest_actions(view: LatentView, proto: Array, most: int) -> tuple[Array, ActionTables]:
     """The same for all valid actions, or for the `most` nearest of them by inner product.
 
-    Tables hold no more than these actions need.
-
     Raises:
         NoValidAction: there is none.
     """
     rows = _nearest_rows(view, proto, most)
-    return rows, _component_tables(view, rows).trimmed()
+    return rows, _component_tables(view, rows)
 
 
 def labelled_actions(
@@ -170,9 +169,8 @@ def labelled_actions(
 
 def _nearest_rows(view: LatentView, proto: Array, most: int) -> Array:
     actions = view.actions()
-    space = actions.space
-    if isinstance(space, ProductSpace) and space.size <= most:
-        rows = actions.list()
+    rows = _all_rows(actions, most)
+    if rows is not None:
         valid = np.asarray(view.env.are_valid_actions(view.raw(rows)), dtype=bool)
         rows = rows[valid] if not valid.all() else rows
     else:
@@ -182,17 +180,26 @@ def _nearest_rows(view: LatentView, proto: Array, most: int) -> Array:
     return rows
 
 
+def _all_rows(actions: ActionSet, most: int) -> Array | None:
+    """Search rows of all actions without a path, if these are no more than `most`."""
+    table = actions.only_table
+    if table is not None:
+        return np.arange(len(table))[:, None] if len(table) <= most else None
+    space = actions.space
+    return actions.list() if isinstance(space, ProductSpace) and space.size <= most else None
+
+
 def _component_tables(view: LatentView, rows: Array) -> ActionTables:
     """Tables of search rows, which are different ones, and in order where they are all."""
     actions = view.actions()
+    table = actions.only_table
+    if table is not None:
+        return ActionTables((table if len(rows) == len(table) else table[rows[:, 0]],), (0,), None)
     space, layout = actions.space, view.layout
     if isinstance(space, PathSpace) and layout.path is not None:
         return _path_tables(view, space, rows)
     if isinstance(space, ProductSpace):
         tables = tuple(space.tables)
-        if len(tables) == 1:
-            table = tables[0] if len(rows) == len(tables[0]) else tables[0][rows[:, 0]]
-            return ActionTables((table,), (0,), None)
         if space.pooling == "sum":
             return ActionTables(tables, (0,) * len(tables), rows)
         if space.pooling == "concat":

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numba import njit
 
-from lagco.agents.action_tables import ActionTables
+from lagco.agents.action_tables import ActionTables, trim
 from lagco.agents.heads import (
     Head,
     Loss,
@@ -33,6 +33,8 @@ from lagco.embedding.features import enlarged
 
 #: columns of the description of a component: first number, rows, columns, where it is added
 _AT, _ROWS, _WIDTH, _START = range(4)
+#: index of candidates that are the rows of the only component
+_ROWS_THEMSELVES = np.zeros((0, 0), dtype=np.int64)
 
 
 class CandidateStore:
@@ -63,28 +65,26 @@ class CandidateStore:
         self._used = self._listed = 0
 
     def put(self, slot: int, candidates: ActionTables) -> None:
-        """Copy the candidates of a state."""
+        """Copy the candidates of a state, rows of tables that none of them has left out."""
         tables, index = candidates.tables, candidates.index
         if len(tables) > self.components.shape[1]:
             self.components = enlarged(self.components, 1, len(tables))
-        described = self.components[slot]
-        described[:, _ROWS] = 0
-        for c, table in enumerate(tables):
-            at, stop = self._used, self._used + table.size
-            if stop > len(self.numbers):
-                self.numbers = enlarged(self.numbers, 0, 2 * stop)
-            self.numbers[at:stop] = table.reshape(-1)
-            described[c] = at, *table.shape, candidates.starts[c]
-            self._used = stop
+        most = self._used + sum([table.size for table in tables])
+        if most > len(self.numbers):
+            self.numbers = enlarged(self.numbers, 0, 2 * most)
         self.counts[slot] = candidates.count
         self.first[slot] = -1
         if index is not None:
-            at, stop = self._listed, self._listed + index.size
-            if stop > len(self.members):
-                self.members = enlarged(self.members, 0, 2 * stop)
-            self.members[at:stop] = index.reshape(-1)
-            self.first[slot] = at
-            self._listed = stop
+            self.first[slot] = self._listed
+            self._listed += index.size
+            if self._listed > len(self.members):
+                self.members = enlarged(self.members, 0, 2 * self._listed)
+        self._used = _put(
+            tuple([np.ascontiguousarray(table, np.float32) for table in tables]),
+            np.array(candidates.starts),
+            _ROWS_THEMSELVES if index is None else np.ascontiguousarray(index, np.int64),
+            self.numbers, self._used, self.members, self.first[slot], self.components[slot],
+        )  # fmt: skip
 
     @property
     def arrays(self) -> tuple[Array, ...]:
@@ -98,16 +98,18 @@ class CandidateHead(Head):
     Args:
         log_temperature: parameter (1,).
         offer: gives the candidates of the present states for proto-actions (N, d).
+        store: keeps them.
     """
 
     def __init__(
         self,
         log_temperature: torch.nn.Parameter,
         offer: Callable[[Array], Sequence[ActionTables]],
+        store: CandidateStore,
     ) -> None:
         self.extra = log_temperature
         self._offer = offer
-        self.store = CandidateStore()
+        self.store = store
 
     def begin(self, steps: int, envs: int) -> None:
         """See :class:`Head`."""
@@ -140,6 +142,30 @@ class CandidateHead(Head):
             rollout.advantages, rollout.returns, chosen, *weighting, *found,
         )  # fmt: skip
         return found
+
+
+@njit(cache=True)
+def _put(tables, starts, index, numbers, used, members, first, described):  # type: ignore[no-untyped-def]
+    """Write the tables and the actions to their places; where the next numbers go."""
+    described[:, _ROWS] = 0
+    components = len(tables)
+    lengths = np.array([table.shape[0] for table in tables])
+    kept = np.empty((components, min(lengths.max(), max(index.shape[0], 1))), np.int64)
+    counts = lengths
+    if first >= 0:
+        counts = np.empty(components, np.int64)
+        places = members[first : first + index.size].reshape(index.shape)
+        trim(index, lengths, kept, counts, places)
+    for c in range(components):
+        rows, width = counts[c], tables[c].shape[1]
+        described[c, _AT], described[c, _ROWS] = used, rows
+        described[c, _WIDTH], described[c, _START] = width, starts[c]
+        for r in range(rows):
+            row = tables[c][kept[c, r] if first >= 0 else r]
+            for i in range(width):
+                numbers[used + i] = row[i]
+            used += width
+    return used
 
 
 @njit(cache=True, fastmath={"contract", "reassoc"})

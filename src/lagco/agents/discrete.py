@@ -59,19 +59,21 @@ class _PaddedActionEnv(ProblemVecEnv):
     """Actions are numbers among the raw actions; answers MaskablePPO's question for masks."""
 
     widths: Widths
+    _padded: list[PaddedActions]
 
-    def _number_actions(self) -> None:
-        self._padded = [PaddedActions(problem, self.widths.actions) for problem in self.problems]
-        self._masks = np.zeros((len(self.problems), self.widths.actions), dtype=bool)
+    def _companions(self, problem: Problem) -> dict[str, Any]:
+        padded = PaddedActions(problem, self.widths.actions)
+        return super()._companions(problem) | {"_padded": padded}
 
     def _raw_action(self, index: int, action: Any) -> Any:
         return self._padded[index].raw(int(action))
 
     def action_masks(self) -> Array:
         """Valid actions of every problem: bool (N, A)."""
-        for padded, mask in zip(self._padded, self._masks, strict=True):
+        masks = np.zeros((self.num_envs, self.widths.actions), dtype=bool)
+        for padded, mask in zip(self._padded, masks, strict=True):
             padded.mask(mask)
-        return self._masks.copy()
+        return masks
 
     def has_attr(self, attr_name: str) -> bool:
         """Whether all problems have the attribute, or it is ``action_masks``."""
@@ -98,6 +100,8 @@ class PaddingVecEnv(_PaddedActionEnv):
         options: see :class:`ProblemVecEnv`.
     """
 
+    _seen: list[PaddingObservation]
+
     def __init__(
         self,
         problem: type[Problem],
@@ -112,11 +116,14 @@ class PaddingVecEnv(_PaddedActionEnv):
     def _spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
         for problem in self.problems:
             problem.reset(seed=0)
-        self._number_actions()
-        self._seen = [PaddingObservation(problem, self.widths) for problem in self.problems]
+        self._accompany()
         width = self._seen[0].width
         observation_space = gym.spaces.Box(-np.inf, np.inf, (width,), np.float32)
         return observation_space, gym.spaces.Discrete(self.widths.actions)
+
+    def _companions(self, problem: Problem) -> dict[str, Any]:
+        seen = PaddingObservation(problem, self.widths)
+        return super()._companions(problem) | {"_seen": seen}
 
     def _observe(self, index: int, out: Array) -> None:
         self._seen[index](out)
@@ -146,7 +153,6 @@ class PooledVecEnv(LatentVecEnv, _PaddedActionEnv):
         super().__init__(problem, instances, without_summary(space), Decoder(), **options)
 
     def _action_space(self) -> gym.Space[Any]:
-        self._number_actions()
         return gym.spaces.Discrete(self.widths.actions)
 
 

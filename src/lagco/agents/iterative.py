@@ -96,14 +96,17 @@ class IterativeVecEnv(LatentVecEnv):
         **options: Any,
     ) -> None:
         self.standardised = standardised
+        self._fallbacks: list[PaddedActions] = []
         self.offered: list[ActionTables] = []
         self.cut_off: dict[int, tuple[Array, ActionTables]] = {}
         self._rows: list[Array] = []
         space = observed_space(space, standardised)
         super().__init__(problem, instances, space, Decoder(), **options)
 
+    def _companions(self, problem: Problem) -> dict[str, Any]:
+        return super()._companions(problem) | {"_fallbacks": PaddedActions(problem, 0)}
+
     def _action_space(self) -> gym.Space[Any]:
-        self._fallbacks = [PaddedActions(problem, 0) for problem in self.problems]
         return gym.spaces.Discrete(MOST_ACTIONS)
 
     def offer(self) -> list[ActionTables]:

@@ -14,7 +14,7 @@ from lagco.arrays import Array
 from lagco.core.problem import Problem
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
-from lagco.latent.space import LatentSpace
+from lagco.latent.space import LatentSpace, LatentView
 
 
 class LatentVecEnv(ProblemVecEnv):
@@ -25,6 +25,9 @@ class LatentVecEnv(ProblemVecEnv):
         decoder: how points become actions.
         options: see :class:`ProblemVecEnv`.
     """
+
+    views: list[LatentView]
+    _parts = ("_encode", "_observe")
 
     def __init__(
         self,
@@ -53,19 +56,23 @@ class LatentVecEnv(ProblemVecEnv):
     def _spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
         for problem in self.problems:
             problem.reset(seed=0)
-        self.views = [self.space.view(problem) for problem in self.problems]
+        self._accompany()
         width = self.views[0].observation_width
         observation_space = gym.spaces.Box(-np.inf, np.inf, (width,), np.float32)
         return observation_space, self._action_space()
+
+    def _companions(self, problem: Problem) -> dict[str, Any]:
+        return super()._companions(problem) | {"views": self.space.view(problem)}
 
     def _action_space(self) -> gym.Space[Any]:
         scale = self.space.scale
         return gym.spaces.Box(scale.low, scale.high, dtype=np.float32)
 
+    def _encode(self, index: int, out: Array) -> None:
+        self.views[index].refresh()
+
     def _observe(self, index: int, out: Array) -> None:
-        view = self.views[index]
-        view.refresh()
-        view.observation(out)
+        self.views[index].observation(out)
 
 
 class ProjectionVecEnv(LatentVecEnv):

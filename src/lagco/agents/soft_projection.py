@@ -91,16 +91,17 @@ class SoftProjectionMethod(ProjectionMethod):
 
     def model(self, env: ProblemVecEnv, config: Any) -> BaseAlgorithm:
         """See :class:`~lagco.agents.method.Method`."""
-        from lagco.agents.candidate_head import CandidateHead
+        from lagco.agents.candidate_head import CandidateHead, CandidateStore
         from lagco.agents.ppo import BatchedPPO
         from lagco.agents.soft_policy import CandidateVecEnv, SoftProjectionPolicy
 
         assert isinstance(env, CandidateVecEnv)
         keywords = policy_arguments(config)
+        store = CandidateStore()
         return BatchedPPO(
             SoftProjectionPolicy,
             env,
-            head=lambda policy: CandidateHead(policy.log_temperature, env.offer),
+            head=lambda policy: CandidateHead(policy.log_temperature, env.offer, store),
             policy_kwargs=keywords | {"proto_width": env.space.scale.width},
             **ppo_arguments(config),
         )
@@ -152,7 +153,7 @@ class SoftProjectionActor(ProjectionActor):
         if not explore or decoder.draws or decoder.spelling == "sampled":  # explore on their own
             return super()._row(proto, rng, explore and decoder.draws)
         rows, candidates = nearest_actions(self.view, proto, CANDIDATES)
-        logits = candidates.products(proto) / self._temperature
+        logits = candidates.trimmed().products(proto) / self._temperature
         # the largest of these are draws from the softmax, without replacement
         perturbed = logits + rng.gumbel(size=len(logits))
         k = 1 if decoder.spelling == "nearest" else decoder.k
@@ -172,7 +173,7 @@ class SoftProjectionActor(ProjectionActor):
                 rows, logits = found.indices, decoder.logits(view, found, self._observation)
             else:
                 rows, candidates = nearest_actions(view, proto, CANDIDATES)
-                logits = candidates.products(proto) / self._temperature
+                logits = candidates.trimmed().products(proto) / self._temperature
         except NoValidAction:
             return np.zeros(0, np.int64), np.zeros(0)
         shifted = logits.astype(np.float64) - logits.max()

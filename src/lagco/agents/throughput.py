@@ -104,13 +104,11 @@ class PartClock:
 
     def watch_training(self, model: Any, env: Any) -> None:
         """Watch the parts of a run."""
-        for problem in env.problems:
-            for method in ("advance", "reset"):
-                self.watch(problem, method, "environment")
-        for view in getattr(env, "views", ()):
-            self.watch(view, "refresh", "encode")
+        for method in ("_step", "_start"):
+            self.watch(env, method, "environment")
+        self.watch(env, "_encode", "encode")
         self.watch(env, "_observe", "observe")
-        for method in ("_raw_actions", "offer", "action_masks"):
+        for method in ("_raw_action", "offer", "action_masks"):
             self.watch(env, method, "search")
         self.watch(env, "step", "other")
         self.watch(model, "collect_rollouts", "network")

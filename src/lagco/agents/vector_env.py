@@ -5,61 +5,22 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
+from lagco.agents.rotation import InstanceDeck, WaitingProblems
 from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.core.problem import Problem
 from lagco.errors import InstanceError, LagcoError, SpecError, UsageError
 from lagco.instances import Instance
 
-ROTATIONS = ("episode", "paper")
-#: `paper`: all environments change to the same random instance every so many episodes
-_PAPER_INTERVAL = 100
 _RECENT = 100
 _TRIES = 1000
-
-
-class InstanceDeck:
-    """Which training instance comes next.
-
-    ``episode``: every episode takes the next one, shuffled without replacement. ``paper``: one for
-    all, drawn at random every 100 episodes.
-    """
-
-    def __init__(self, count: int, rotation: str, rng: np.random.Generator) -> None:
-        self._count = count
-        self._rotation = rotation
-        self._rng = rng
-        self._pile: list[int] = []
-        self._drawn = 0
-
-    def draw(self) -> int:
-        """Number of the instance for the next episode."""
-        if self._rotation == "paper":
-            if self._drawn % _PAPER_INTERVAL == 0:
-                self._pile = [int(self._rng.integers(self._count))]
-            self._drawn += 1
-            return self._pile[0]
-        if not self._pile:
-            self._pile = self._rng.permutation(self._count).tolist()
-        self._drawn += 1
-        return self._pile.pop()
-
-    def state(self) -> dict[str, Any]:
-        """Plain values from which :meth:`restore` goes on."""
-        state = self._rng.bit_generator.state
-        return {"pile": list(self._pile), "drawn": self._drawn, "rng": state}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a :meth:`state`."""
-        self._pile = [int(i) for i in state["pile"]]
-        self._drawn = int(state["drawn"])
-        self._rng.bit_generator.state = state["rng"]
 
 
 def _culprit(views: Mapping[str, GraphView]) -> str:
@@ -112,6 +73,10 @@ class ProblemVecEnv(VecEnv):
         episodes_done: how many have finished.
     """
 
+    #: what is done to write observations, each part for all problems before the next: the
+    #: processor keeps the instructions of one part at hand, not those of all
+    _parts: ClassVar[tuple[str, ...]] = ("_observe",)
+
     def __init__(
         self,
         problem: type[Problem],
@@ -132,12 +97,10 @@ class ProblemVecEnv(VecEnv):
         self.instances = list(instances)
         self._deck = InstanceDeck(len(instances), rotation, np.random.default_rng([seed, 0]))
         self._rngs = [np.random.default_rng([seed, 1, i]) for i in range(envs)]
-        self.problems = [
-            problem(
-                self.instances[i % len(instances)], features=features, stop_at_best=stop_at_best
-            )
-            for i in range(envs)
-        ]
+        self._make = partial(problem, features=features, stop_at_best=stop_at_best)
+        self._numbers = [i % len(instances) for i in range(envs)]  # of their instances
+        self.problems = [self._make(self.instances[number]) for number in self._numbers]
+        self._waiting = WaitingProblems()
         self._step = _advance if problem.step is Problem.step else _step
         self._episodes: list[dict[str, Any]] = [{} for _ in range(envs)]
         self._scale_rewards = scale_rewards
@@ -156,6 +119,16 @@ class ProblemVecEnv(VecEnv):
     @abstractmethod
     def _spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
         """Observation and action space."""
+
+    def _companions(self, problem: Problem) -> dict[str, Any]:
+        """A problem and what is kept beside it, by the names of the lists that hold them."""
+        return {"problems": problem}
+
+    def _accompany(self) -> None:
+        """Fill the lists of all that is kept beside the problems."""
+        kept = [self._companions(problem) for problem in self.problems]
+        for name in kept[0]:
+            setattr(self, name, [each[name] for each in kept])
 
     @abstractmethod
     def _observe(self, index: int, out: Array) -> None:
@@ -185,7 +158,8 @@ class ProblemVecEnv(VecEnv):
         dones = np.zeros(count, dtype=bool)
         infos: list[dict[str, Any]] = []
         ended: list[tuple[int, bool]] = []
-        for index, raw in enumerate(self._raw_actions(self._actions)):
+        raws = [self._raw_action(index, action) for index, action in enumerate(self._actions)]
+        for index, raw in enumerate(raws):
             rewards[index], info, over, cut = self._advance(index, raw)
             infos.append(info)
             if over:
@@ -197,10 +171,6 @@ class ProblemVecEnv(VecEnv):
         if ended:
             self._see([index for index, _ in ended])
         return self._observations.copy(), rewards, dones, infos
-
-    def _raw_actions(self, actions: Array) -> list[Any]:
-        """Raw actions that the agent's actions mean, for all problems."""
-        return [self._raw_action(index, action) for index, action in enumerate(actions)]
 
     def _advance(self, index: int, raw: Any) -> tuple[float, dict[str, Any], bool, bool]:
         """Step one problem: reward, info, whether its episode is over, and whether it was cut."""
@@ -238,6 +208,7 @@ class ProblemVecEnv(VecEnv):
 
     def look_again(self) -> Array:
         """Observations of the present states (N, w), through what was changed meanwhile."""
+        self._waiting.clear()  # they see as before
         self._see(range(self.num_envs))
         return self.observations()
 
@@ -252,11 +223,13 @@ class ProblemVecEnv(VecEnv):
     def _see(self, indices: Sequence[int], rewards: Array | None = None) -> None:
         """Write the observations of some problems; refuse them, or rewards, if not finite."""
         seen = self._observations
-        for index in indices:
-            try:
-                self._observe(index, seen[index])
-            except SpecError as error:
-                raise SpecError(f"{self._where(index)}: {error}") from error
+        for part in self._parts:
+            write = getattr(self, part)
+            for index in indices:
+                try:
+                    write(index, seen[index])
+                except SpecError as error:
+                    raise SpecError(f"{self._where(index)}: {error}") from error
         if not np.isfinite(seen).all() or (rewards is not None and not np.isfinite(rewards).all()):
             given = np.zeros(len(indices)) if rewards is None else rewards
             for index, reward in zip(indices, given, strict=True):
@@ -321,11 +294,36 @@ class ProblemVecEnv(VecEnv):
         )
 
     def _start(self, index: int, number: int, seed: int) -> None:
-        problem, instance = self.problems[index], self.instances[number]
+        instance = self.instances[number]
+        if self.problems[index].instance is not instance:
+            self._exchange(index, number, seed)
+        problem = self.problems[index]
         options = None if problem.instance is instance else {"instance": instance}
         problem.reset(seed=seed, options=options)
+        self._numbers[index] = number
         self._episodes[index] = {"instance": number, "seed": seed, "actions": []}
         self._returns[index] = 0.0
+
+    def _exchange(self, index: int, number: int, seed: int) -> None:
+        """Exchange a problem for one that has instance `number` loaded.
+
+        The one before waits until its own instance comes again. Where there is no room left for
+        it, nothing is exchanged unless the other waits already.
+        """
+        waiting = self._waiting
+        found, room = waiting.take(number), waiting.admits(self.problems[index])
+        if found is None and room:
+            problem = self._make(self.instances[number])
+            problem.reset(seed=seed)
+            found = self._companions(problem)
+        if found is None:
+            return
+        before = {}
+        for name, companion in found.items():
+            listed = getattr(self, name)
+            before[name], listed[index] = listed[index], companion
+        if room:
+            waiting.put(self._numbers[index], before)
 
     # -- checkpoints
 
@@ -346,13 +344,13 @@ class ProblemVecEnv(VecEnv):
         """Go on from a :meth:`state`; returns the observations there."""
         for index, episode in enumerate(state["episodes"]):
             self._start(index, int(episode["instance"]), int(episode["seed"]))
-            self._observe(index, self._observations[index])
+            self._see([index])
             for action in episode["actions"]:
                 raw = np.asarray(action) if isinstance(action, list) else int(action)
                 reward, *_ = self._step(self.problems[index], raw)
                 self._returns[index] += reward
                 self._episodes[index]["actions"].append(raw)
-            self._observe(index, self._observations[index])
+            self._see([index])
         self._deck.restore(state["deck"])
         for rng, saved in zip(self._rngs, state["rngs"], strict=True):
             rng.bit_generator.state = saved

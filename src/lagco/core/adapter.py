@@ -67,6 +67,7 @@ class EnvProblem(Problem):
     maximise: ClassVar[bool] = True
     reward_is_score: ClassVar[bool] = False
     default_size: ClassVar[int] = 0
+    may_wait: ClassVar[bool] = False  # who knows what the environment holds
     #: what makes the environment
     source: ClassVar[EnvMaker]
     _extents: ClassVar[dict[str, dict[str, int]]]

@@ -162,6 +162,7 @@ class CompiledView:
         self._slot = np.full(d, -1, dtype=np.int32)
         self._slot[self._kept] = np.arange(len(moving))
         self._known = 0
+        self._bound = (-1, -1)
         self._ends = np.zeros((2, 0), dtype=np.int64)
         self._first = self._source = self._row = np.zeros(0, dtype=np.int32)
         self._hidden = np.zeros((0, k - 1), dtype=np.float32)
@@ -198,8 +199,10 @@ class CompiledView:
             self._source, self._row, self._stamp, self._clock, self._rewired,
         )  # fmt: skip
         self._known = edges
-        self.z = self._outputs[-1][:n]
-        self._bind(n)
+        if (n, edges) != self._bound:  # there are other arrays only where something was added
+            self._bound = n, edges
+            self.z = self._outputs[-1][:n]
+            self._bind(n)
 
     def _reserve(self, nodes: int, edges: int) -> None:
         """Make room for that many nodes and edges; what is there stays."""

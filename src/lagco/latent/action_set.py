@@ -171,6 +171,13 @@ class ActionSet:
         """Whether an action is just a node, an edge or an option."""
         return self._path is None and len(self._names) == 1
 
+    @property
+    def only_table(self) -> Array | None:
+        """Vectors (n, d) where an action is just a row of these; None for any other actions."""
+        if not self._single:
+            return None
+        return self._vectors[0] if self._layout.projection is None else self._product().tables[0]
+
     def plan(self, metric: Metric = "cosine") -> Plan:
         """How nearest actions are searched for, and why."""
         return plan_search(self.space, metric)
@@ -223,7 +230,7 @@ class ActionSet:
             return None
         kernel, arguments = listed
         for times in _ASKED:
-            count = times * max(16, 3 * k)
+            count = times * max(16, k + min(2 * k, 128))
             rows, parts, scores, finite = kernel(
                 *arguments, query, CODES[metric], shape.row_values, layout.order, count
             )

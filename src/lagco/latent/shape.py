@@ -34,6 +34,12 @@ class ActionShape:
         self._references = layout.references
         self._different = layout.different
         self._space: ProductSpace | None = None
+        names = layout.names
+        #: what the rows of all components stand for, in the order of the search
+        self.row_values = tuple([self._values[name] for name in names])
+        weights = self.weights if layout.references or layout.different else {}
+        #: the :attr:`weights` of all components in the order of the search
+        self.row_weights = tuple([weights.get(name, EQUAL) for name in names])
 
     def fits(self, tables: Mapping[str, Table]) -> bool:
         """Whether these tables have the same elements."""
@@ -73,25 +79,25 @@ class ActionShape:
         if not self._references:
             count = len(self._names)
             return np.arange(count), (NONE,) * count, np.zeros(count, np.bool_)
-        space = self._product(self._blank, "concat")
+        space = self._blank
         return space.layout.members if space.listable(space.size) else None
 
     @cached_property
-    def row_values(self) -> tuple[Array, ...]:
-        """What the rows of all components stand for, in the order of the search."""
-        return tuple([self._values[name] for name in self._names])
+    def _blank(self) -> ProductSpace:
+        """The product with vectors without columns, where these do not matter."""
+        vectors = [np.zeros((len(values), 0), np.float32) for values in self.row_values]
+        return self._product(vectors, "concat")
 
     @property
-    def _blank(self) -> list[Array]:
-        """Vectors without columns, where these do not matter."""
-        return [np.zeros((len(self._values[name]), 0), np.float32) for name in self._names]
-
-    @cached_property
     def size(self) -> int:
         """Number of actions without a path; several exclusions at once are listed for it."""
         if not self._references and not self._different:
-            return math.prod(len(values) for values in self._values.values())
-        space = self._product(self._blank, "concat")
+            return math.prod(map(len, self.row_values))
+        return self._conditional_size
+
+    @cached_property
+    def _conditional_size(self) -> int:
+        space = self._blank
         if len(self._different) > 1:
             return len(space.list())
         excluded = 0
@@ -105,11 +111,6 @@ class ActionShape:
     def choices(self) -> float:
         """Choices of all components, conditions apart."""
         return math.prod(float(len(values)) for values in self._values.values())
-
-    @cached_property
-    def row_weights(self) -> tuple[Array, ...]:
-        """The :attr:`weights` of all components in the order of the search."""
-        return tuple([self.weights.get(name, EQUAL) for name in self._names])
 
     @cached_property
     def weights(self) -> dict[str, Array]:

@@ -140,8 +140,8 @@ def study_status(
 
 # -- how long a study takes, from rates measured now
 
-#: environment steps that are timed per problem and method, and instances they are timed on
-_STEPS, _INSTANCES = 2048, 6
+#: environment steps that are timed per problem and method, one rollout, and instances for them
+_STEPS, _INSTANCES = 512, 6
 #: time of a look at an action space, and of its two encoders, over that of one encoder
 _LOOK = 3.0
 
@@ -237,8 +237,9 @@ def estimate(settings: Settings, engine: Engine, progress: bool = True) -> Estim
     if isinstance(settings, EmbeddingsSettings):
         of_data |= {"sizes": str(settings.size)}
     elif isinstance(settings, TrainingSettings):
-        names = ("sizes", "sweeps", "training", "config")
+        names = ("sizes", "sweeps", "training")
         of_data |= {name: getattr(settings, name) for name in names}
+        of_data["config"] = {**settings.config, "rollout": _STEPS}
     timed = ThroughputSettings(
         problems=settings.problems,
         methods=tuple(work.runs),

@@ -14,7 +14,14 @@ import math
 import numpy as np
 from numba import njit
 
-from lagco.problems.placement.state import fits, move_vm, terms_after, terms_of
+from lagco.problems.placement.state import (
+    fits,
+    move_vm,
+    terms_after,
+    terms_arrived,
+    terms_of,
+    totals_left,
+)
 from lagco.problems.placement.terms import mean_of_terms
 
 #: ways to go on: empty the PM that was left; gather the peers, or any VMs, on the one reached
@@ -49,11 +56,12 @@ def survey_moves(cloud, state, latencies, bounds, mean, best, recent, values):  
     for v in range(vms):
         source = state.allocation[v]
         soon = alone / state.vm_count[source] if state.vm_count[source] > 1 else 0.0
+        left = totals_left(v, cloud, state)
         for p in range(pms):
             values[v, p] = _LOWEST
             if p == source or not fits(v, p, cloud, state):
                 continue
-            terms_after(v, p, cloud, state, latencies[source], latencies[p], terms)
+            terms_arrived(v, p, cloud, state, latencies[source], latencies[p], left, terms)
             reached = mean_of_terms(terms, bounds)
             count += 1
             better += reached > mean + _NOTHING

@@ -224,29 +224,20 @@ def terms_of(totals, tenant_share, out):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def terms_after(v, p, cloud, state, row_from, row_to, out):  # type: ignore[no-untyped-def]
     """The five terms if VM v moved to PM p; nothing changes."""
-    source = state.allocation[v]
-    vulnerability, tenant = cloud.vulnerability[v], cloud.tenants[v]
-    fraction, energy, risk = state.totals[0], state.totals[1], state.totals[4]
-    active = state.totals[2]
-    for side in range(2):
-        q = source if side == 0 else p
-        sign = -1.0 if side == 0 else 1.0
-        part = 0.0
-        for r in range(4):
-            part += used_fraction(cloud.demands[v, r], cloud.capacities[q, r])
-        fraction += sign * part / 4.0
-        share = used_fraction(cloud.demands[v, PE], cloud.capacities[q, PE])
-        energy += sign * share * (cloud.peak[q] - cloud.idle[q])
-        if state.vm_count[q] == 1 - side:  # the last one leaves, or the first one comes
-            energy += sign * cloud.idle[q]
-            active += sign
-        near = 0.0
-        w = state.head[q]
-        while w >= 0:
-            if cloud.tenants[w] != tenant:
-                near += vulnerability + cloud.vulnerability[w]
-            w = state.after[w]
-        risk += sign * near * cloud.escape[q]
+    terms_arrived(v, p, cloud, state, row_from, row_to, totals_left(v, cloud, state), out)
+
+
+@njit(cache=True)
+def totals_left(v, cloud, state):  # type: ignore[no-untyped-def]
+    """Utilisation, energy, active PMs and risk if VM v were gone, in total."""
+    totals = (state.totals[0], state.totals[1], state.totals[2], state.totals[4])
+    return _exchanged(v, state.allocation[v], -1.0, 1, cloud, state, totals)
+
+
+@njit(cache=True)
+def terms_arrived(v, p, cloud, state, row_from, row_to, left, out):  # type: ignore[no-untyped-def]
+    """:func:`terms_after` from the :func:`totals_left`, the same for all PMs."""
+    fraction, energy, active, risk = _exchanged(v, p, 1.0, 0, cloud, state, left)
     change = 0.0
     for k in range(cloud.first[v], cloud.first[v + 1]):
         host = state.allocation[cloud.peers[k]]
@@ -256,3 +247,30 @@ def terms_after(v, p, cloud, state, row_from, row_to, out):  # type: ignore[no-u
     out[2] = active
     out[3] = (state.totals[3] + change) * cloud.tenant_share
     out[4] = risk
+
+
+@njit(cache=True)
+def _exchanged(v, q, sign, alone, cloud, state, totals):  # type: ignore[no-untyped-def]
+    """Totals with a VM more (sign 1) or less (-1) on PM q.
+
+    alone: VMs on q by which to tell that it is the first one to come, or the last one to leave.
+    """
+    fraction, energy, active, risk = totals
+    part = 0.0
+    for r in range(4):
+        part += used_fraction(cloud.demands[v, r], cloud.capacities[q, r])
+    fraction += sign * part / 4.0
+    share = used_fraction(cloud.demands[v, PE], cloud.capacities[q, PE])
+    energy += sign * share * (cloud.peak[q] - cloud.idle[q])
+    if state.vm_count[q] == alone:
+        energy += sign * cloud.idle[q]
+        active += sign
+    vulnerability, tenant = cloud.vulnerability[v], cloud.tenants[v]
+    near = 0.0
+    w = state.head[q]
+    while w >= 0:
+        if cloud.tenants[w] != tenant:
+            near += vulnerability + cloud.vulnerability[w]
+        w = state.after[w]
+    risk += sign * near * cloud.escape[q]
+    return fraction, energy, active, risk

@@ -11,13 +11,13 @@ from lagco.problems.placement.cloud import Cloud
 from lagco.problems.placement.latency import Latencies
 
 TERMS = ("utilisation", "energy", "packing", "network", "security")
-#: whether more of a term is better
-UPWARD = np.array([True, False, False, False, False])
 
 
 @njit(cache=True)
 def mean_of_terms(terms, bounds):  # type: ignore[no-untyped-def]
-    """J: every term between its bounds (5, 2), 1 at the better end; 1 if it never varies."""
+    """J: every term between its bounds (5, 2), 1 at the better end (the first one goes up, the
+    others down); 1 if it never varies.
+    """
     total = 0.0
     for k in range(5):
         low, high = bounds[k, 0], bounds[k, 1]
@@ -30,12 +30,15 @@ def mean_of_terms(terms, bounds):  # type: ignore[no-untyped-def]
     return total / 5.0
 
 
-def normalised_terms(terms: Array, bounds: Array) -> Array:
+@njit(cache=True)
+def normalised_terms(terms, bounds):  # type: ignore[no-untyped-def]
     """The five summands of J, before the mean."""
-    low, high = bounds.T
-    width = np.where(high > low, high - low, 1.0)
-    better = np.where(UPWARD, terms - low, high - terms)
-    return np.where(high > low, better / width, 1.0)
+    found = np.ones(5)
+    for k in range(5):
+        low, high = bounds[k, 0], bounds[k, 1]
+        if high > low:
+            found[k] = (terms[k] - low if k == 0 else high - terms[k]) / (high - low)
+    return found
 
 
 def worth_of_units(bounds: Array) -> Array:
