@@ -33,7 +33,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path, smallest):
     folder = tmp_path / "worker"
     process = start(folder)
     killed = None
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while killed is None and process.poll() is None and time.monotonic() < deadline:
         for claim in folder.glob("claims/run-*.json"):
             try:

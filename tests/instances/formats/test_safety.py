@@ -21,12 +21,12 @@ MOST = 64 << 20
 def bounded():
     """Fails if memory or time go beyond what a small file may take."""
     tracemalloc.start()
-    begin = time.perf_counter()
+    begin = time.process_time()
     yield
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < MOST
-    assert time.perf_counter() - begin < 30
+    assert time.process_time() - begin < 30
 
 
 BOMB = """<?xml version="1.0"?>
@@ -182,6 +182,6 @@ def test_many_cities_take_memory_in_proportion(tmp_path):
 
 def test_detection_reads_no_more_than_it_must(tmp_path, bounded):
     path = written(tmp_path, "p td 9 9\n" + "1 2\n" * 500_000)
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert detect(path) == "pace"
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
