@@ -44,10 +44,8 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 bench: $(READY)  ## the figures in docs/results
-	$(BIN)/python benchmarks/step.py
-	$(BIN)/python benchmarks/references.py
+	$(BIN)/python -m benchmarks.speed
 	$(BIN)/lagco bench encode
-	$(BIN)/lagco bench latency
 	$(BIN)/lagco bench throughput
 
 LEDGER ?= study

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import speed
+
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = json.loads((ROOT / "benchmarks" / "results" / "default_agents.json").read_text())
 #: rows of README's table of agents, and their records
@@ -57,3 +59,10 @@ def test_readme_shows_the_answers_that_were_measured(row, key):
     shown = [float(cell.split()[0]) for cell in line.split("|")[3:5]]
     found = [records[f"{key}/{who}/2"]["objective"] for who in ("portfolio", "agent")]
     assert shown == pytest.approx(found, abs=5e-5)
+
+
+@pytest.mark.parametrize("document", speed.DOCUMENTS)
+def test_documents_show_the_times_that_were_measured(document):
+    text = (ROOT / document).read_text()
+    assert "<!-- speed: " in text
+    assert speed.filled(text, json.loads(speed.RECORDS.read_text())) == text

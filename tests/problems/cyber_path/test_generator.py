@@ -134,7 +134,7 @@ def test_an_unknown_profile_is_named():
 
 
 def test_random_owns_few_hosts_and_greedy_a_good_part():
-    """The benchmark tells policies apart (docs/results/applied.md has the figures)."""
+    """The benchmark tells policies apart (docs/results/difficulty.md has the figures)."""
     instances = [
         generate_instance(CyberPath, seed=1000, index=k, references="sweeps") for k in range(12)
     ]
