@@ -80,7 +80,7 @@ def test_options_of_a_study_are_its_settings(study, run):
         (["study", "tun", "--out", "x"], "unknown study 'tun': did you mean 'tune'?"),
         (["sample", "cost52"], "unknown sample 'cost52': did you mean 'coast52'?"),
         (["evaluate", "--policy", "grady", "--data", "x"], "did you mean 'greedy'?"),
-        (["evaluate", "--decoder", "nearest", "--data", "x"], "--decoder nearest: for agents"),
+        (["evaluate", "--decoder", "nearest", "--data", "x"], "--decoder nearest: applies to agents"),
         (["evaluate", "tps", "--data", "x"], "tps: no such folder, and unknown agent 'tps'"),
         (["train", "tps", "--data", "x", "--out", "y"], "unknown problem 'tps': did you mean"),
         (["check", "tps"], "unknown problem 'tps': did you mean"),
@@ -90,7 +90,7 @@ def test_options_of_a_study_are_its_settings(study, run):
         (["study", "tune", "--out", "x", "--problems", "tps"], "unknown problem 'tps'"),
         (
             ["train", "tsp", "--data", "x", "--out", "y", "--evaluate-every", "1e3"],
-            "--evaluate-every 1000: of --validation",
+            "--evaluate-every 1000: needs --validation",
         ),
     ],
 )

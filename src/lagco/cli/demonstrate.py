@@ -16,14 +16,14 @@ def demonstrate(
     data: Data,
     out: Annotated[Path, typer.Option(help="Folder for the demonstrations.")],
     teacher: Annotated[
-        str, typer.Option(help="solver, search, greedy, or auto for the problem's own.")
+        str, typer.Option(help="solver, search, greedy, or auto (the problem's own).")
     ] = "auto",
     episodes: Annotated[int, typer.Option(help="Episodes per instance.")] = 1,
     features: Features = "full",
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Keep what a teacher does as a data set that `train --teacher` reads."""
+    """Record a teacher's decisions as a data set for `train --teacher`."""
     import lagco
     from lagco.agents.demonstrations import KIND
 

@@ -25,13 +25,13 @@ def info(
     path: Annotated[
         Path,
         typer.Argument(
-            help="An instance file, or the folder of a data set, an agent, an encoder, a training "
-            "run or a study; or a record of one."
+            help="Instance file, record of a study, or the folder of a data set, an agent, an "
+            "encoder, a training run or a study."
         ),
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Say what a file or folder is, and verify it."""
+    """Describe and verify a file or folder written by lagco, or an instance file."""
     import lagco
 
     described = lagco.info(path)
@@ -39,7 +39,7 @@ def info(
 
 
 def _brief(described: Mapping[str, Any]) -> dict[str, Any]:
-    """What fits a screen: checksums short, long lists counted, details left to JSON."""
+    """A description that fits on a screen: short checksums, counted lists, no details."""
     found: dict[str, Any] = {}
     if described["kind"] == "agent":
         config = described["config"]

@@ -15,17 +15,18 @@ from lagco.errors import UsageError
 def solve(
     file: Annotated[
         Path,
-        typer.Argument(help="An instance in any of the formats lagco reads, or a folder of them."),
+        typer.Argument(help="Instance file in any supported format, or a folder of them."),
     ],
     problem: Annotated[
         str | None,
-        typer.Option(help="Which problem, where the file could mean several; or module:Class."),
+        typer.Option(help="Problem, if the file format serves several; or module:Class."),
     ] = None,
     by: Annotated[
-        str, typer.Option(help="portfolio, agent, solver, greedy or random.")
+        str, typer.Option(help="Who solves it: portfolio, agent, solver, greedy or random.")
     ] = "portfolio",
     agent: Annotated[
-        str | None, typer.Option(help="Folder of an agent, or default (the one lagco brings).")
+        str | None,
+        typer.Option(help="Folder of an agent, or default (the one that comes with lagco)."),
     ] = None,
     decoder: Decoder = None,
     k: Neighbours = 10,
@@ -33,39 +34,56 @@ def solve(
         str, typer.Option(help="How an agent searches: sample, beam, reconstruct or auto.")
     ] = "auto",
     start: Annotated[
-        str, typer.Option(help="current (what the file says, if anything), default or worst.")
+        str,
+        typer.Option(
+            help="State to start from: current (as in the file, if it has one), default or worst."
+        ),
     ] = "current",
     seconds: Annotated[
-        float, typer.Option(help="Time limit, from the start of the command to the answer.")
+        float, typer.Option(help="Time limit in seconds, including the start of the command.")
     ] = 2.0,
     turns: Annotated[
-        int | None, typer.Option(help="Turns of work instead of a time: the same answer anywhere.")
+        int | None,
+        typer.Option(
+            help="Limit on rounds of work instead of time; gives the same answer on every machine."
+        ),
     ] = None,
     improve: Annotated[
         bool | None,
-        typer.Option(help="Local search from the solutions of episodes; on in a portfolio."),
+        typer.Option(
+            help="Improve the solutions of episodes by local search. Default: only in a portfolio."
+        ),
     ] = None,
     until: Annotated[
-        float | None, typer.Option(help="Stop at this gap in percent, before the time.")
+        float | None, typer.Option(help="Stop early once the gap (in percent) is this small.")
     ] = None,
     gap_to: Annotated[
-        str | None, typer.Option(help="What gaps are to: reference or bound.")
+        str | None,
+        typer.Option(
+            help="Value that gaps are measured against: reference or bound. Default: the "
+            "reference, if the file has one."
+        ),
     ] = None,
     demands: Annotated[
         Path | None, typer.Option(help="Demand matrix (CSV) for a topology file.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of starts, samples and searches.")] = 42,
-    workers: Annotated[int, typer.Option(help="Processes that look for solutions.")] = 1,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 42,
+    workers: Annotated[int, typer.Option(help="Number of processes that search.")] = 1,
     out: Annotated[
-        Path | None, typer.Option(help="File for the solution; of a folder, for a table (CSV).")
+        Path | None,
+        typer.Option(help="File for the solution; for a folder, a CSV file for all results."),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="File for a picture of it, and of the best value over time.")
+        Path | None,
+        typer.Option(
+            help="File for a picture of the solution and of the best value over time "
+            "(png, svg, pdf)."
+        ),
     ] = None,
     side: Side = 4.0,
     dpi: Dpi = 128,
     trace: Annotated[
-        Path | None, typer.Option(help="File (CSV) for the best value over time.")
+        Path | None, typer.Option(help="CSV file for the best value over time.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -124,7 +142,7 @@ def _solve_folder(
 
     for name, value in refused.items():
         if value is not None:
-            raise UsageError(f"{name} {value}: for one file, not for the folder {folder}")
+            raise UsageError(f"{name} {value}: works on a single file, and {folder} is a folder")
     if out is None:
         raise UsageError(f"{folder} is a folder: give --out, a CSV file for the table")
     for row in solve_folder(folder, out, **options):
