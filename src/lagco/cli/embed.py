@@ -47,4 +47,6 @@ def embed(
         side=side,
         dpi=dpi,
     )
+    if not as_json:
+        found |= found.pop("cmp")
     print_result(found, as_json)

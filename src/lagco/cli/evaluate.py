@@ -148,9 +148,17 @@ def _print_scores(title: str, evaluations: list[Evaluation], episodes: int) -> N
         f"{RETURN}/first": "return: first",
         f"{RETURN}/best": f"return: best of {episodes}",
     }
+    summaries = [evaluation.summary() for evaluation in evaluations]
+    for name in ("score", "solver_score"):  # where every episode ends in its best state
+        best, state = (
+            [entry and entry.iqm for entry in (s.get(f"{key}/best") for s in summaries)]
+            for key in (name, f"{name}_best")
+        )
+        if best == state:
+            del shown[f"{name}_best/best"]
     rows = []
-    for evaluation in evaluations:
-        count, summary = len(evaluation.results), evaluation.summary()
+    for evaluation, summary in zip(evaluations, summaries, strict=True):
+        count = len(evaluation.results)
         decided = count - evaluation.refused
         infeasible = f"{evaluation.infeasible}/{decided}" if evaluation.infeasible else ""
         rows.append([evaluation.policy, f"{decided}/{count}", infeasible])

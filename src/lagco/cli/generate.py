@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from lagco.cli.info import print_description
 from lagco.cli.options import Problem, Seed, Workers, kept, whole_number, whole_numbers
-from lagco.cli.output import AsJson, print_result
+from lagco.cli.output import AsJson
 from lagco.errors import UsageError
 
 
@@ -76,7 +77,7 @@ def generate(
             workers=workers,
             progress=not as_json,
         )
-    print_result(lagco.info(out), as_json)
+    print_description(out, as_json)
 
 
 def _parsed(options: list[str]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from lagco.cli.options import INTERRUPTED, Decoder, Dpi, Neighbours, Side
-from lagco.cli.output import AsJson, print_facts, print_json
+from lagco.cli.output import AsJson, duration, print_facts, print_json
 from lagco.errors import UsageError
 
 
@@ -116,6 +116,9 @@ def solve(
         check_picture(plot, side, dpi)
     if out is not None and out.is_dir():
         raise UsageError(f"--out {out}: is a folder; name a file for the solution")
+    if agent not in (None, "default") and not Path(str(agent)).exists():
+        # a short portfolio may end before it loads the agent, and would not notice
+        raise UsageError(f"--agent {agent}: no such folder; lagco train makes agents")
     answer = lagco.solve(file, **options, since=lagco.BEGAN)
     if out is not None:
         from lagco.instances.formats import write_solution
@@ -154,23 +157,26 @@ def _print(found: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    for name in ("solution", "curve", "interrupted"):
-        del found[name]
-    reference, gap = found.pop("reference"), found.pop("gap")
-    bound, bound_gap = found.pop("bound"), found.pop("bound_gap")
-    notes = found.pop("notes")
+    shown = {name: found[name] for name in ("problem", "instance", "size", "objective")}
+    shown["valid"] = "yes, checked from scratch" if found["valid"] else "no"
+    if found["score"] is not None:
+        shown["score"] = found["score"]
+    reference, gap, bound_gap = found["reference"], found["gap"], found["bound_gap"]
     if reference is None:
-        found["gap"] = "no reference to compare with"
+        shown["gap"] = "unknown: the file has no reference value"
     elif reference["status"] != "bound" and gap is not None:
-        found["gap"] = (
+        shown["gap"] = (
             f"{gap:.2f} % to {reference['value']:.6g} ({reference['status']}, "
             f"{reference['solver']})"
         )
     if bound_gap is not None:
         proven = abs(bound_gap) <= 1e-6
-        found["proof"] = (
-            "optimal" if proven else f"at most {bound_gap:.2f} % from optimal (bound {bound:.6g})"
-        )
-    print_facts(found)
-    for note in notes:
+        distance = f"at most {bound_gap:.2f} % from optimal (bound {found['bound']:.6g})"
+        shown["proof"] = "optimal" if proven else distance
+    shown["found by"] = f"{found['by']}, after {duration(found['found_after'])}"
+    shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in found["shares"].items())
+    episodes = f"; {found['episodes']} episodes" if found["episodes"] else ""
+    shown["time"] = f"{duration(found['seconds'])}{f' ({shares})' if shares else ''}{episodes}"
+    print_facts(shown)
+    for note in found["notes"]:
         typer.echo(f"note: {note}")
