@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from lagco.report.blocks import Block, Together, switch
+from lagco.report.blocks import Block, Plot, Together, switch
 from lagco.report.reading import Study, count_of, listed
 from lagco.report.tables import Cell
 from lagco.results.measures import RETURN, START_SCORE, maximised
@@ -64,6 +65,26 @@ def digits_of(measure: str) -> int | None:
 def by_setting(study: Study, make: Callable[[str], Sequence[Block]]) -> list[Block]:
     """Blocks that `make` gives for every setting of the runs, one of them shown at a time."""
     return [switch("Runs with", {name: Together(make(name)) for name in study.settings})]
+
+
+def about_runs(
+    study: Study, make: Callable[[Study, str], Sequence[Block]]
+) -> Sequence[Block] | str:
+    """Blocks for every setting of the training runs, or a sentence that there are none."""
+    return by_setting(study, lambda setting: make(study, setting)) if study.settings else NO_RUNS
+
+
+def plots_by_problem(
+    study: Study, setting: str, draw: Callable[[str], dict[str, Any] | None], **options: Any
+) -> list[Plot]:
+    """A plot per problem for which there is something to draw."""
+    drawn = ((problem, draw(problem)) for problem in study.problems_of(setting))
+    return [Plot(problem, found, **options) for problem, found in drawn if found is not None]
+
+
+def runs_of(study: Study, setting: str, strategy: str) -> list[Sequence[Record]]:
+    """Runs of a strategy, grouped by problem and method."""
+    return [runs for (_, _, used), runs in study.runs(setting).items() if used == strategy]
 
 
 def by_strategy(study: Study, setting: str, make: Callable[[str], Block]) -> Block:

@@ -12,8 +12,7 @@ from lagco.report.reading import Place, Study, count_of
 from lagco.report.sections.common import (
     MEASURE_MEANINGS,
     MEASURE_NAMES,
-    NO_RUNS,
-    by_setting,
+    about_runs,
     digits_of,
     episodes_of,
     file_part,
@@ -29,9 +28,7 @@ from lagco.study.scores import middle, values_of
 
 def blocks(study: Study) -> Sequence[Block] | str:
     """Tables for every measure and selection, then ours beside the paper's."""
-    if not study.settings:
-        return NO_RUNS
-    return by_setting(study, lambda setting: _of_setting(study, setting))
+    return about_runs(study, _of_setting)
 
 
 def _of_setting(study: Study, setting: str) -> list[Block]:

@@ -15,8 +15,7 @@ from lagco.report.reading import Study, count_of, listed
 from lagco.report.sections.common import (
     ALIKE,
     MEASURE_NAMES,
-    NO_RUNS,
-    by_setting,
+    about_runs,
     by_strategy,
     digits_of,
     episodes_of,
@@ -116,9 +115,7 @@ def _on_unseen(policy: Record, runs: Sequence[Record]) -> Record:
 
 def blocks(study: Study) -> Sequence[Block] | str:
     """Findings, the overview table, profiles, ranks, and who does better."""
-    if not study.settings:
-        return NO_RUNS
-    return by_setting(study, lambda setting: _of_setting(study, setting))
+    return about_runs(study, _of_setting)
 
 
 def _of_setting(study: Study, setting: str) -> list[Block]:

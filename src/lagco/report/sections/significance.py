@@ -11,8 +11,7 @@ from lagco.report.plots import figure, label, numbers
 from lagco.report.reading import Study, count_of
 from lagco.report.sections.common import (
     MEASURE_NAMES,
-    NO_RUNS,
-    by_setting,
+    about_runs,
     episodes_of,
     file_part,
     slug,
@@ -27,9 +26,7 @@ _LEVEL = 0.05
 
 def blocks(study: Study) -> Sequence[Block] | str:
     """All statistics, the leader against the others, and who beats whom."""
-    if not study.settings:
-        return NO_RUNS
-    return by_setting(study, lambda setting: _of_setting(study, setting))
+    return about_runs(study, _of_setting)
 
 
 def _of_setting(study: Study, setting: str) -> list[Block]:
