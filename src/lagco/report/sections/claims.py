@@ -61,9 +61,10 @@ def claims_table(study: Study, setting: str) -> Table:
         (claim.words, claim.verdict, claim.ours, claim.paper) for claim in claims(study, setting)
     ]
     caption = (
-        "Claims of the paper. Scores: interquartile means over unseen instances, best test "
-        "episode; an entry is a problem and a strategy; shares are of the unseen instances that "
-        "both were tested on, mean over entries, with 95 % bootstrap intervals."
+        "Claims of the paper. Scores are interquartile means over unseen instances, best test "
+        "episode. An entry is a problem with a training strategy. Shares are of the unseen "
+        "instances that both methods were tested on, means over entries, with 95 % bootstrap "
+        'intervals. "So far": the verdict rests on few entries.'
     )
     return table(f"claims{file_part(study, setting)}", caption, columns, rows)
 

@@ -95,7 +95,7 @@ def by_strategy(study: Study, setting: str, make: Callable[[str], Block]) -> Blo
 
 
 def selection_names(episodes: int) -> dict[str, str]:
-    """How choices among test episodes are called on the page."""
+    """Names of the selections of test episodes on the page."""
     return {"best": f"best of {episodes}", "first": "first only", "all": f"all {episodes}"}
 
 
@@ -105,18 +105,18 @@ def episodes_of(study: Study, setting: str) -> int:
 
 
 def policies_said(study: Study, setting: str) -> str:
-    """What the rows of policies mean, in sentences; empty without any."""
+    """Explanation of the rows of baselines; empty without any."""
     found = {
         n: r for p in study.problems_of(setting) for n, r in study.policies(setting, p).items()
     }
     timed = [record for name, record in found.items() if name in TIMED]
     text = ""
     if "solver" in found:
-        text = "solver: the value that the reference holds."
+        text = "solver: its reference values."
     if timed:
         text += (
             f" {listed(r.spec['policy'] for r in timed)}: the problem's solver and simulated "
-            f"annealing by the package simanneal, in the time that {timed[0].spec['paced_by']} "
+            f"annealing (package simanneal), given the time that {timed[0].spec['paced_by']} "
             "took for its test episodes on the same instance."
         )
     return text.strip()

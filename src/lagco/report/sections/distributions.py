@@ -44,7 +44,7 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
             plots,
             f"Scores on unseen instances ({best}) of agents trained on {strategy} instances, "
             f"{runs_in(runs_of(study, setting, strategy))} per method. Boxes: quartiles and "
-            "median; whiskers: 5th and 95th percentile. Grey and brown: baselines without training.",
+            "median; whiskers: 5th and 95th percentile. Grey and brown: untrained baselines.",
         )
 
     def sizes(strategy: str) -> Block:

@@ -39,7 +39,7 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
         caption = (
             f"Score of the best test episode on training instances (open) and on unseen ones "
             f"(filled), agents trained on {strategy} instances: interquartile means over "
-            f"{runs_in(runs)} per method. Short lines transfer well."
+            f"{runs_in(runs)} per method. The shorter the line, the better the transfer."
         )
         return Grid(plots, caption)
 
@@ -102,6 +102,6 @@ def _table(study: Study, setting: str) -> Table:
             rows.append(cells)
     caption = (
         "Unseen minus seen: interquartile mean of the best episode on unseen instances minus that "
-        "on training instances, on both scales. Below zero the agent does worse on unseen ones."
+        "on training instances, on both scales. Negative values: worse on unseen instances."
     )
     return table(f"gaps{file_part(study, setting)}", caption, columns, rows)

@@ -118,8 +118,8 @@ def _caption(study: Study, setting: str, measure: str, selection: str) -> str:
     refused = sum(row["refused"] for row in study.rows[setting].values())
     if refused:
         text += (
-            f" Padded agents did not take {count_of(refused, 'instance')} larger than their "
-            "padding; those count as score 0, an infinite gap."
+            f" Padded agents refused {count_of(refused, 'instance')} larger than their padding; "
+            "these count as score 0 with an infinite gap."
         )
     if not maximised(measure):
         text += " 2/8: only two of eight instances were solved; the others count as infinite."
@@ -164,9 +164,9 @@ def _by_strategy(study: Study, setting: str) -> list[Block]:
     caption = (
         "Interquartile mean score on unseen instances (best of "
         f"{episodes_of(study, setting)} episodes) per training strategy, with the 95 % bootstrap "
-        f"interval.{' Short horizontal strokes: the paper.' if rows else ''} Lines across: what is "
-        "not trained (dotted random, dashed greedy and solver, long dashes the solver and "
-        "dash-dotted the annealing in equal time)."
+        f"interval.{' Short horizontal strokes: the paper.' if rows else ''} Horizontal lines: "
+        "baselines without training (dotted: random; dashed: greedy and solver; long dashes: "
+        "solver-in-time; dash-dotted: annealing)."
     )
     found += [Legend(methods), Grid(plots, caption)]
     if rows:

@@ -100,7 +100,7 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
         caption = (
             f"{_unit(study).capitalize()} of training, one mark per run ({runs_in(runs)} per "
             f"method), agents trained on {strategy} instances; pre-training of the encoder, which "
-            "methods share, not included. Runs side by side on one machine slow each other down."
+            "methods share, not included. Runs that share a machine slow each other down."
         )
         return Together([Grid(plots, caption), Shown(_table(study, setting, strategy))])
 
@@ -150,7 +150,7 @@ def _table(study: Study, setting: str, strategy: str) -> Table:
         rows.append([Cell(problem), *mark_best(cells, columns[1:], smallest=True)])
     caption = (
         f"{_unit(study).capitalize()} of training, agents trained on {strategy} instances: mean "
-        "over runs, and the least to the most. Bold: the shortest."
+        "over runs, and their range. Bold: the shortest."
     )
     name = f"training-times-{strategy}{file_part(study, setting)}"
     return table(name, caption, columns, rows, "range")
@@ -195,7 +195,7 @@ def _rates(records: Sequence[Record]) -> Table:
         )
     caption = (
         "Environment steps per second with nothing else running: in training (rollouts and "
-        "updates), of PPO on CartPole with the same networks and batches in the same session (what "
-        "an environment that costs nothing would reach), and in testing."
+        "updates), of PPO on CartPole with the same networks and batches in the same session (an "
+        "environment that costs almost nothing), and in testing."
     )
     return table("rates", caption, columns, rows)
