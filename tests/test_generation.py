@@ -107,7 +107,7 @@ def test_another_data_set_is_left_alone(tmp_path):
         (dict(seed=-1), "seed=-1"),
         (dict(sizes="ten"), "sizes='ten'"),
         (dict(sizes="20-10"), "the range is empty"),
-        (dict(sizes="0,5"), "sizes are positive"),
+        (dict(sizes="0,5"), "sizes must be positive"),
         (dict(references="sweep"), "unknown reference 'sweep': did you mean 'sweeps'"),
         (dict(sweeps=0), "sweeps=0"),
         (dict(options={"profile": "open"}), "'profile': the generator of tsp has no options"),

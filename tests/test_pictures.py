@@ -145,11 +145,11 @@ def test_pictures_have_the_format_and_size_asked_for(suffix, begin, tmp_path):
 
 
 def test_pictures_of_no_size_are_refused(tmp_path):
-    with pytest.raises(UsageError, match="side=0: give a picture 1 to 40 inches"):
+    with pytest.raises(UsageError, match="side=0: must be 1 to 40 inches"):
         save_picture(print, tmp_path / "x.png", side=0)
     with pytest.raises(UsageError, match="dpi=1e"):
         save_picture(print, tmp_path / "x.png", dpi=1e9)
-    with pytest.raises(UsageError, match="give a picture a suffix among"):
+    with pytest.raises(UsageError, match="pictures are not written as"):
         save_picture(print, tmp_path / "x.doc")
 
 

@@ -256,17 +256,21 @@ def _sizes_of(sizes: str | None, seed: int, index: int) -> int | None:
         if "-" in sizes:
             low, high = (int(part) for part in sizes.split("-"))
             if low > high:
-                raise ValueError("the range is empty")
+                raise UsageError(
+                    f"sizes={sizes!r}: the range is empty; its smaller end comes first"
+                )
             rng = np.random.default_rng([seed, index, 2])
             size = int(rng.integers(low, high, endpoint=True))
         else:
             listed = [int(part) for part in sizes.split(",")]
             size = listed[index % len(listed)]
             low = min(listed)
-    except ValueError as error:
+    except UsageError:
+        raise
+    except ValueError:
         raise UsageError(
-            f"sizes={sizes!r} ({error}): give one size, several as 20,50, or a range as 10-20"
+            f"sizes={sizes!r}: give one size (20), several (20,50) or a range (10-20)"
         ) from None
     if low < 1:
-        raise UsageError(f"sizes={sizes!r}: sizes are positive")
+        raise UsageError(f"sizes={sizes!r}: sizes must be positive")
     return size

@@ -1,4 +1,4 @@
-"""What a file or folder is, and whether it is whole: the command `info`."""
+"""Description and verification of the files and folders that lagco writes or reads."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from lagco.store import parse_json
 def info(path: str | Path) -> dict[str, Any]:
     """Describe, and verify, any file or folder that lagco writes or reads.
 
-    That is an instance file in any format, the folder of a data set, an agent, an encoder, a latent
-    space, a training run or a study, a record of a study, or the file of all its records that
-    ``lagco study export`` writes. ``kind`` says which.
+    That is an instance file in any format; the folder of a data set, demonstrations, an agent, an
+    exported policy, an encoder, a latent space, a training run or a study; a record of a study; or
+    the file of all its records that ``lagco study export`` writes. ``kind`` says which.
     """
     path = Path(path)
     if not path.exists():
@@ -35,8 +35,8 @@ def info(path: str | Path) -> dict[str, Any]:
         if any(path.glob(f"[0-9]*{SUFFIX}")):  # of a data set: says what is missing
             return _about_data_folder(path)
         raise InstanceError(
-            f"{path}: holds nothing that lagco wrote; give the folder of a data set, an agent, an "
-            "encoder, a training run or a study, or an instance file"
+            f"{path}: holds nothing that lagco wrote; give an instance file, or the folder of a "
+            "data set, demonstrations, an agent, an encoder, a training run or a study"
         )
     if path.suffix == ".xz":
         return _about_study(path)
@@ -45,7 +45,7 @@ def info(path: str | Path) -> dict[str, Any]:
 
 
 def _format_of(path: Path) -> str | None:
-    """What a JSON file says it is; None of any other file."""
+    """The entry ``format`` of a JSON file; None for any other file."""
     try:
         content = parse_json(path.read_bytes()) if path.suffix == ".json" else None
     except Exception:  # the readers of instances say what is wrong with it
@@ -60,6 +60,28 @@ def _about_agent(folder: Path) -> dict[str, Any]:
     if description["problem"] in ENTRIES:  # of another's problem, only the description is read
         load(folder, decoder="nearest")  # a rule that it names is not imported
     return {"kind": "agent", **description}
+
+
+def _about_demonstrations(folder: Path) -> dict[str, Any]:
+    from lagco.agents.demonstrations import KIND
+
+    file = KIND.read(folder)
+    return {
+        "kind": "demonstrations",
+        **{name: file.content[name] for name in ("problem", "teacher", "seed", "features")},
+        "instances": len(file.content["instances"]),
+        "episodes": len(file.tensors["episodes"]),
+        "states": len(file.tensors["choices"]) - 1,
+        **file.measured,
+        "sha256": file.checksum,
+    }
+
+
+def _about_exported(folder: Path) -> dict[str, Any]:
+    """A folder of ``agent.export``, which decides without lagco."""
+    content = parse_json((folder / "policy.json").read_bytes())
+    names = ("problem", "method", "metric")
+    return {"kind": "exported policy", **{n: content[n] for n in names if n in content}}
 
 
 def _about_run(folder: Path) -> dict[str, Any]:
@@ -167,22 +189,25 @@ def _about_data_folder(folder: Path) -> dict[str, Any]:
     return _about_data(DataSet.load(folder))
 
 
-#: what a folder holds, by the file or folder that tells it
+#: descriptions of folders, by the file or folder that gives their kind away
 _FOLDERS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "agent.json": _about_agent,
     "run.json": _about_run,
     "encoder.json": _about_encoder,
     "latent.json": _about_space,
+    "demonstrations.json": _about_demonstrations,
+    "policy.json": _about_exported,
     "records": _about_study,
     "studies": _about_study,
     MANIFEST: _about_data_folder,
 }
-#: files that are no instances, by what they say they are
+#: descriptions of files other than instances, by their entry ``format``
 _FILES: dict[str, Callable[[Path], dict[str, Any]]] = {
     "lagco-record": _about_record,
     "lagco-failure": _about_failure,
     "lagco-study": _about_settings,
     "lagco-agent": lambda path: _about_agent(path.parent),
+    "lagco-demonstrations": lambda path: _about_demonstrations(path.parent),
     "lagco-encoder": lambda path: _about_encoder(path.parent),
     "lagco-run": lambda path: info(path.parent),
     "lagco-dataset": lambda path: _about_data_folder(path.parent),

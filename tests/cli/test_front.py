@@ -80,7 +80,10 @@ def test_options_of_a_study_are_its_settings(study, run):
         (["study", "tun", "--out", "x"], "unknown study 'tun': did you mean 'tune'?"),
         (["sample", "cost52"], "unknown sample 'cost52': did you mean 'coast52'?"),
         (["evaluate", "--policy", "grady", "--data", "x"], "did you mean 'greedy'?"),
-        (["evaluate", "--decoder", "nearest", "--data", "x"], "--decoder nearest: for agents"),
+        (
+            ["evaluate", "--decoder", "nearest", "--data", "x"],
+            "--decoder nearest: applies to agents",
+        ),
         (["evaluate", "tps", "--data", "x"], "tps: no such folder, and unknown agent 'tps'"),
         (["train", "tps", "--data", "x", "--out", "y"], "unknown problem 'tps': did you mean"),
         (["check", "tps"], "unknown problem 'tps': did you mean"),
@@ -90,7 +93,7 @@ def test_options_of_a_study_are_its_settings(study, run):
         (["study", "tune", "--out", "x", "--problems", "tps"], "unknown problem 'tps'"),
         (
             ["train", "tsp", "--data", "x", "--out", "y", "--evaluate-every", "1e3"],
-            "--evaluate-every 1000: of --validation",
+            "--evaluate-every 1000: needs --validation",
         ),
     ],
 )
@@ -126,7 +129,7 @@ def test_agents_are_listed_with_figures_of_these_very_weights(run, monkeypatch):
     assert code == 0 and all(name in shown for name in shipped_problems())
     assert max(map(len, shown.splitlines())) <= 80
     listed = json.loads(run("agents", "--json")[1])
-    assert [entry["problem"] for entry in listed] == shipped_problems()
+    assert sorted(entry["problem"] for entry in listed) == shipped_problems()
     from lagco.agents import shipped
 
     described = shipped.read_description
@@ -240,3 +243,42 @@ def test_a_study_that_is_interrupted_while_modules_are_imported_says_that_it_goe
     code, _, said = run("study", "generalization", "--preset", "tiny", "--out", tmp_path / "s")
     assert code == 130
     assert said.startswith("stopped: what is done is kept in")
+
+
+def test_information_on_demonstrations_and_exported_policies(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lagco.generate("max-cut", 2, out="data", sizes=6, references="none", progress=False)
+    code, shown, _ = run("demonstrate", "max-cut", "--data", "data", "--out", "shown", "--json")
+    assert code == 0
+    about = lagco.info("shown")
+    assert json.loads(shown) == about == lagco.info("shown/demonstrations.json")
+    assert about["kind"] == "demonstrations" and about["instances"] == about["episodes"] == 2
+    (tmp_path / "runtime").mkdir()
+    (tmp_path / "runtime" / "policy.json").write_text('{"problem": "tsp", "method": "projection"}')
+    assert lagco.info("runtime") == {
+        "kind": "exported policy",
+        "problem": "tsp",
+        "method": "projection",
+    }
+
+
+def test_help_shows_no_type_beside_flags(run):
+    for words in ([], ["train"], ["bench", "decode"]):
+        assert "bool" not in run(*words, "--help")[1]
+    assert "list[" not in run("train", "--help")[1]
+
+
+def test_an_agent_that_is_not_there_is_no_agent(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lagco.sample("coast52")
+    code, _, errors = run("solve", "coast52.tsp", "--agent", "nowhere", "--seconds", "0.1")
+    assert code == 1 and "--agent nowhere: no such folder" in errors
+
+
+def test_a_new_data_set_is_described_in_short(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = ["generate", "max-cut", "-n", "2", "--sizes", "6,8", "--references", "none"]
+    code, shown, _ = run(*words, "--out", "data")
+    assert code == 0 and "6 to 8, median 7" in shown and len(shown.splitlines()) < 12
+    _, _, errors = run("generate", "max-cut", "--sizes", "abc", "--out", "other")
+    assert "--sizes abc: give one size (20), several (20,50) or a range (10-20)" in errors

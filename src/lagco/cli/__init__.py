@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from lagco.cli.options import CONTEXT
+from lagco.cli.options import CONTEXT, simplify_types
 from lagco.cli.syntax import in_command_syntax
 from lagco.errors import LagcoError, UnknownName, suggest
 
@@ -21,19 +21,19 @@ COMMANDS = {
     "solve": "Solve an instance file, or a folder of them, within a time limit.",
     "sample": "Write an instance that comes with lagco to a file.",
     "generate": "Generate a data set of random instances with references.",
-    "train": "Train an agent, or go on with a run.",
+    "train": "Train an agent, or resume a run.",
     "evaluate": "Evaluate agents and plain policies on a data set.",
-    "info": "Say what a file or folder is, and verify it.",
+    "info": "Describe and verify a file or folder written by lagco, or an instance file.",
     "problems": "List the problems.",
     "agents": "List the agents that come with lagco.",
     "study": "Run the paper's experiments.",
-    "report": "Write the page of a study.",
-    "check": "Check that a problem is well declared.",
+    "report": "Write the report of a study as one HTML page.",
+    "check": "Check the declaration of a problem.",
     "pretrain": "Pre-train the graph encoder of a problem.",
-    "embed": "Measure how crowded an action space is, and draw it.",
-    "demonstrate": "Keep what a teacher does as a data set.",
-    "render": "Draw an agent at work: an animation or a picture.",
-    "warm": "Compile what solve needs.",
+    "embed": "Measure and draw the action space of a problem.",
+    "demonstrate": "Record a teacher's decisions as a data set.",
+    "render": "Draw an agent at work, as an animation or a picture.",
+    "warm": "Compile the numerical code that solve uses, ahead of time.",
     "bench": "Measure speed.",
 }
 
@@ -56,17 +56,20 @@ class Commands(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Help without importing any command."""
         ctx.params["listed"] = True
+        simplify_types(self)
         super().format_help(ctx, formatter)
 
 
 def load_command(name: str) -> Any:
     """The command of a module of this package: its function of that name, or its group."""
     module = import_module(f"lagco.cli.{name}")
-    if hasattr(module, "group"):
-        return typer.main.get_command(module.group)
-    made = typer.Typer(add_completion=False)
-    made.command(name, context_settings=CONTEXT)(getattr(module, name))
-    return typer.main.get_command(made)
+    made = getattr(module, "group", None)
+    if made is None:
+        made = typer.Typer(add_completion=False)
+        made.command(name, context_settings=CONTEXT)(getattr(module, name))
+    command = typer.main.get_command(made)
+    simplify_types(command)
+    return command
 
 
 app = typer.Typer(
@@ -95,12 +98,14 @@ def options(
             "--version", help="Print the version.", callback=_print_version, is_eager=True
         ),
     ] = False,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Results and errors alone.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("-q", "--quiet", help="Print only results and errors.")
+    ] = False,
     verbose: Annotated[
-        bool, typer.Option("-v", "--verbose", help="Errors with their tracebacks.")
+        bool, typer.Option("-v", "--verbose", help="Print errors with their tracebacks.")
     ] = False,
     no_progress: Annotated[
-        bool, typer.Option("--no-progress", help="Show neither bars nor lines of progress.")
+        bool, typer.Option("--no-progress", help="Show no progress bars or progress lines.")
     ] = False,
 ) -> None:
     """Reinforcement learning on graph combinatorial optimisation."""
@@ -135,7 +140,7 @@ def main() -> None:
         where = user_line(error)
         if where is None or _verbose:  # not in the user's own code: the whole traceback says more
             raise
-        _fail(f"{where}; mend it there, and try lagco check")
+        _fail(f"{where}; mend it there, then try lagco check")
 
 
 def _fail(text: str) -> NoReturn:

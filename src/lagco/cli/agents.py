@@ -8,26 +8,28 @@ from lagco.cli.output import AsJson, print_json, print_table
 
 
 def agents(as_json: AsJson = False) -> None:
-    """List the agents that come with lagco: what they were trained on, and how good they are."""
+    """List the agents that come with lagco, with their training data and results."""
     from lagco.agents.shipped import list_agents
+    from lagco.registration import ENTRIES
 
-    found = list_agents()
+    order = list(ENTRIES)
+    found = sorted(list_agents(), key=lambda entry: order.index(entry["problem"]))
     if as_json:
         print_json(found)
         return
-    columns = ("problem", "trained on", "steps", "measure", "greedy", "agent")
+    columns = ("problem", "trained on", "of size", "measure", "greedy", "agent")
     rows = []
     for entry in found:
         low, high = entry["sizes"]
-        trained = f"{entry['instances']} instances, {low} to {high} {entry['unit']}"
+        sizes = f"{low} to {high} {entry['unit']}"
         figures = entry["figures"] or {}
         values = [_pair(figures.get(name)) for name in ("greedy", "agent")]
         rows.append(
-            (entry["problem"], trained, entry["steps"], figures.get("measure", "-"), *values)
+            (entry["problem"], entry["instances"], sizes, figures.get("measure", "-"), *values)
         )
     print_table("agents that come with lagco (taught-projection)", columns, rows)
-    typer.echo("greedy, agent: first episode / best of 5, means over 20 fresh instances of")
-    typer.echo("the paper's sizes; gaps are to the solver. lagco.load('tsp') loads an agent.")
+    typer.echo("greedy, agent: first episode / best of 5, mean over 20 unseen instances of the")
+    typer.echo("paper's sizes; gaps are to the solver. In Python: lagco.load('tsp').")
 
 
 def _pair(values: dict[str, float] | None) -> str:

@@ -1,4 +1,4 @@
-"""Benchmarks: `bench decode`, `bench encode`."""
+"""The commands `bench decode`, `encode`, `latency` and `throughput`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from lagco.cli.output import AsJson, print_json, print_table
 from lagco.errors import UsageError
 
 ProblemName = Annotated[str, typer.Option(help="Name of a problem.")]
-Method = Annotated[str, typer.Option(help="Method.")]
+Method = Annotated[str, typer.Option(help="Name of a method.")]
 group = typer.Typer(
-    help="Measure speed; every figure in the documents comes from here.",
+    help="Measure speed.",
     no_args_is_help=True,
     context_settings=CONTEXT,
     add_completion=False,
@@ -23,20 +23,26 @@ group = typer.Typer(
 @group.command(context_settings=CONTEXT)
 def decode(
     structures: Annotated[
-        str, typer.Option(help="Among pairs, triples, paths, with commas.")
+        str, typer.Option(help="Action sets to search, with commas: pairs, triples, paths.")
     ] = "pairs,triples,paths",
     actions: Annotated[
-        str | None, typer.Option(help="Numbers of actions with commas, such as 1e3,1e6.")
+        str | None, typer.Option(help="Numbers of actions, with commas, such as 1e3,1e6.")
     ] = None,
-    metrics: Annotated[str, typer.Option(help="Among l2, inner, cosine.")] = "l2,inner,cosine",
+    metrics: Annotated[
+        str, typer.Option(help="Metrics, with commas: l2, inner, cosine.")
+    ] = "l2,inner,cosine",
     validities: Annotated[
-        str, typer.Option(help="Among all, random, blocks.")
+        str,
+        typer.Option(
+            help="Valid actions, with commas: all of them, a random half (random), or whole "
+            "blocks of them (blocks)."
+        ),
     ] = "all,random,blocks",
     repeats: Annotated[int, typer.Option(help="Queries per case.")] = 7,
-    seed: Annotated[int, typer.Option(help="Seed of vectors and queries.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Nearest-action search against FAISS flat, build included, on one thread."""
+    """Nearest-action search compared with a flat FAISS index, on one thread."""
     from lagco.search.bench import bench_decode
 
     sizes = None if actions is None else _sizes("--actions", actions)
@@ -55,7 +61,7 @@ def decode(
 @group.command(context_settings=CONTEXT)
 def encode(
     problem: ProblemName = "tsp",
-    size: Annotated[int, typer.Option(help="Decision variables of the instance.")] = 100,
+    size: Annotated[int, typer.Option(help="Size of the instance.")] = 100,
     as_json: AsJson = False,
 ) -> None:
     """Encoding a changed state: compiled, batched, and in torch, on one thread."""
@@ -68,7 +74,7 @@ def encode(
 @group.command(context_settings=CONTEXT)
 def latency(
     problem: ProblemName = "tsp",
-    sizes: Annotated[str, typer.Option(help="Sizes with commas.")] = "20,50,100,150",
+    sizes: Annotated[str, typer.Option(help="Sizes, with commas.")] = "20,50,100,150",
     method: Method = "projection",
     features: Features = "full",
     as_json: AsJson = False,
@@ -88,16 +94,16 @@ def latency(
 @group.command(context_settings=CONTEXT)
 def throughput(
     problems: Annotated[
-        str, typer.Option(help="Problems with commas, sizes after a colon.")
+        str, typer.Option(help="Problems with their sizes, as NAME:SIZE, with commas.")
     ] = "tsp:50,min-vertex:30,max-cut:50,placement:30,ospf:20,traffic:15,cyber-path:15",
     methods: Annotated[
-        str | None, typer.Option(help="Methods with commas; all that no teacher is needed for.")
+        str | None, typer.Option(help="Methods, with commas. Default: all that need no teacher.")
     ] = None,
     features: Features = "full",
     steps: Annotated[int, whole("Steps to time, after a first rollout.")] = 8192,
     as_json: AsJson = False,
 ) -> None:
-    """Training steps per second, beside SB3's PPO on CartPole, and microseconds of each part."""
+    """Training steps per second, compared with SB3's PPO on CartPole, and the time of each part."""
     from lagco.agents.registry import METHODS
     from lagco.agents.throughput import bench_throughput
     from lagco.problems import problem_class
@@ -121,11 +127,11 @@ def _print(title: str, records: list[dict[str, Any]], as_json: bool) -> None:
 
 
 def _sizes(option: str, text: str) -> list[int]:
-    """Positive numbers with commas; 1e6 is one too."""
+    """Positive whole numbers from a comma-separated list; 1e6 counts as one."""
     try:
         found = whole_numbers(option, text)
     except UsageError:
         found = []
     if not found or min(found) < 1:
-        raise UsageError(f"{option} {text}: positive numbers with commas, such as 20,50 or 1e6")
+        raise UsageError(f"{option} {text}: expected positive whole numbers, such as 20,50 or 1e6")
     return found

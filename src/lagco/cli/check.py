@@ -14,11 +14,11 @@ from lagco.cli.output import AsJson, print_json, print_table
 def check(
     problem: Problem,
     seed: Seed = 0,
-    episodes: Annotated[int, typer.Option(help="Episodes to follow.")] = 2,
-    max_steps: Annotated[int, typer.Option(help="Steps per episode at most.")] = 200,
+    episodes: Annotated[int, typer.Option(help="Number of episodes to play.")] = 2,
+    max_steps: Annotated[int, typer.Option(help="Largest number of steps per episode.")] = 200,
     as_json: AsJson = False,
 ) -> None:
-    """Check that a problem is well declared and plays by the rules."""
+    """Check the declaration of a problem by playing a few episodes."""
     import lagco
 
     findings = lagco.check(problem, seed=seed, episodes=episodes, max_steps=max_steps)
@@ -29,8 +29,8 @@ def check(
             (f.check, f.declaration, "" if f.step is None else f.step, f.value, f.remedy)
             for f in findings
         ]
-        title = f"{problem}: {len(findings)} finding(s)"
-        print_table(title, ("check", "declaration", "step", "seen", "what to do"), rows)
+        title = f"{problem}: {len(findings)} finding{'s' if len(findings) > 1 else ''}"
+        print_table(title, ("check", "declaration", "step", "found", "what to do"), rows)
     else:
         typer.echo(f"{problem}: passes every check")
     if findings:

@@ -17,17 +17,22 @@ def embed(
     encoder: Encoder = None,
     agent: Annotated[
         str | None,
-        typer.Option(help="Instead: folder of an agent, or default (the one lagco brings)."),
+        typer.Option(
+            help="Folder of an agent whose encoder to use, or default (the one that comes with "
+            "lagco)."
+        ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Picture to write (png, svg, pdf).")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="File for a picture of the action space (png, svg, pdf).")
+    ] = None,
     features: Features = "full",
-    instances: Annotated[int, typer.Option(help="Instances to measure.")] = 20,
+    instances: Annotated[int, typer.Option(help="Largest number of instances to measure.")] = 20,
     seed: Seed = 0,
     side: Side = 4.0,
     dpi: Dpi = 128,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how crowded the action space of a problem is (cmp@k), and draw it."""
+    """Measure how compact the action space of a problem is (cmp@k), and draw it."""
     import lagco
 
     found = lagco.embed(
@@ -42,4 +47,6 @@ def embed(
         side=side,
         dpi=dpi,
     )
+    if not as_json:
+        found |= found.pop("cmp")
     print_result(found, as_json)

@@ -24,44 +24,47 @@ def evaluate(
     agent: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Folders of trained agents; default, or the name of a problem, for the agent that "
-            "comes with lagco.",
+            help="Folders of trained agents. default, or the name of a problem, stands for the "
+            "agent that comes with lagco.",
             show_default=False,
         ),
     ] = None,
     policy: Annotated[
         str | None,
         typer.Option(
-            help="random, greedy, solver (the values of the references), or several with commas; "
-            "by default all that can."
+            help="Policies to compare with: random, greedy, solver (its reference values), or "
+            "several with commas. Default: all that apply."
         ),
     ] = None,
     decoder: Decoder = None,
     k: Neighbours = 10,
     episodes: Annotated[int, whole("Episodes per instance.")] = 5,
     seed: Annotated[
-        int | None, whole("Seed of the first episode; the paper's test seeds by default.")
+        int | None, whole("Seed of the first episode. Default: the paper's test seeds.")
     ] = None,
     start: Annotated[
-        str | None, typer.Option(help="worst, current or default; the problem's own by default.")
+        str | None,
+        typer.Option(
+            help="State to start from: worst, current or default. Default: the problem's own."
+        ),
     ] = None,
     problem: OtherProblem = None,
     per_instance: Annotated[
-        bool, typer.Option("--per-instance", help="Also print a row per instance and policy.")
+        bool, typer.Option("--per-instance", help="Also print every instance in a row of its own.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate agents and plain policies on every instance of a data set, on both scales.
+    """Evaluate agents and plain policies on every instance of a data set.
 
-    Instances that an agent was trained on have a table of their own. Every row of a table is over
-    the same instances: one that was refused or not solved counts as score 0 and an infinite gap.
+    Instances that an agent was trained on are listed separately. An instance that a policy refused
+    or did not solve counts as score 0 with an infinite gap.
     """
     import lagco
     from lagco.evaluation import solver_evaluation
     from lagco.problems import problem_class
 
     if decoder is not None and not agent:
-        raise UsageError(f"--decoder {decoder}: for agents; no agent is given")
+        raise UsageError(f"--decoder {decoder}: applies to agents, and none is given")
     chosen = None if policy is None else names(policy)
     for name in chosen or ():
         if name not in (*POLICIES, "solver"):
@@ -70,7 +73,7 @@ def evaluate(
     how: dict[str, Any] = {"episodes": episodes, "seed": seed, "start": start}
     for folder in agent or ():
         if folder in (*POLICIES, "solver") and not Path(folder).exists():
-            raise UsageError(f"{folder}: a policy, no agent; give it as --policy {folder}")
+            raise UsageError(f"{folder}: a policy, not an agent; give it as --policy {folder}")
         default = folder == "default"
         bundle = folder if default else lagco.load(folder, problem, decoder=decoder)
         found = lagco.evaluate(bundle, data, problem=problem, decoder=decoder, k=k, **how)
@@ -110,7 +113,7 @@ def evaluate(
 def print_scores(
     title: tuple[str, str], evaluations: list[Evaluation], episodes: int, agents: bool
 ) -> None:
-    """Seen and unseen instances in tables of their own, a row per policy.
+    """Print one table for seen and one for unseen instances, with a row per policy.
 
     Interquartile means, with 95 % bootstrap intervals for the best.
     """
@@ -125,7 +128,7 @@ def print_scores(
 
 
 def print_refusals(evaluations: list[Evaluation]) -> None:
-    """Who refused how many instances, and why."""
+    """Print how many instances each policy refused, and the first reason."""
     for evaluation in evaluations:
         reasons = [result.refused for result in evaluation.results if result.refused]
         if reasons:
@@ -145,9 +148,17 @@ def _print_scores(title: str, evaluations: list[Evaluation], episodes: int) -> N
         f"{RETURN}/first": "return: first",
         f"{RETURN}/best": f"return: best of {episodes}",
     }
+    summaries = [evaluation.summary() for evaluation in evaluations]
+    for name in ("score", "solver_score"):  # where every episode ends in its best state
+        best, state = (
+            [entry and entry.iqm for entry in (s.get(f"{key}/best") for s in summaries)]
+            for key in (name, f"{name}_best")
+        )
+        if best == state:
+            del shown[f"{name}_best/best"]
     rows = []
-    for evaluation in evaluations:
-        count, summary = len(evaluation.results), evaluation.summary()
+    for evaluation, summary in zip(evaluations, summaries, strict=True):
+        count = len(evaluation.results)
         decided = count - evaluation.refused
         infeasible = f"{evaluation.infeasible}/{decided}" if evaluation.infeasible else ""
         rows.append([evaluation.policy, f"{decided}/{count}", infeasible])
@@ -199,7 +210,7 @@ def print_instances(
 
 
 def _print_filled(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table without the columns in which no row says anything."""
+    """Print a table without its empty columns."""
     filled = [i for i in range(len(columns)) if any(row[i] not in ("", "-") for row in rows)]
     cells = [[row[i] for i in filled] for row in rows]
     print_table(title, [columns[i] for i in filled], cells)

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from lagco.cli.info import print_description
 from lagco.cli.options import Problem, Seed, Workers, kept, whole_number, whole_numbers
-from lagco.cli.output import AsJson, print_result
+from lagco.cli.output import AsJson
 from lagco.errors import UsageError
 
 
@@ -20,31 +21,40 @@ def generate(
         int | None,
         typer.Option(
             "-n",
-            help="Number of instances; 101 by default.",
+            help="Number of instances. Default: 101.",
             parser=whole_number,
-            metavar="INTEGER",
+            metavar="<int>",
         ),
     ] = None,
     seed: Seed = 42,
     sizes: Annotated[
         str | None,
-        typer.Option(help="One size, several in turn as 20,50, or a range as 10-20."),
+        typer.Option(
+            help="Size of the instances: one (20), several in turn (20,50) or a range (10-20). "
+            "Default: the paper's range."
+        ),
     ] = None,
     seeds: Annotated[
-        str | None, typer.Option(help="Seeds of an environment's reset(), such as 0-99 or 1,5,7.")
+        str | None,
+        typer.Option(
+            help="For a Gymnasium environment: the seeds of reset(), such as 0-99 or 1,5,7."
+        ),
     ] = None,
     references: Annotated[
         str | None,
-        typer.Option(help="sweeps, solver, both or none; by default those that the problem has."),
+        typer.Option(
+            help="Reference values to compute: sweeps, solver, both or none. Default: all that "
+            "the problem offers."
+        ),
     ] = None,
     sweeps: Annotated[
-        int | None, typer.Option(help="Number of sweeps; the paper's by default.")
+        int | None, typer.Option(help="Number of sweeps. Default: the paper's number.")
     ] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(
             help="Option of the problem's generator, or of an environment's reset(), as "
-            "NAME=VALUE; may be repeated."
+            "NAME=VALUE. Can be repeated."
         ),
     ] = None,
     workers: Workers = None,
@@ -67,16 +77,16 @@ def generate(
             workers=workers,
             progress=not as_json,
         )
-    print_result(lagco.info(out), as_json)
+    print_description(out, as_json)
 
 
 def _parsed(options: list[str]) -> dict[str, Any]:
-    """Options given as name=value; values are read as JSON where they are, else as text."""
+    """Options given as NAME=VALUE; a value that is not JSON is text."""
     parsed: dict[str, Any] = {}
     for entry in options:
         name, equals, value = entry.partition("=")
         if not equals:
-            raise UsageError(f"--option {entry}: give a name and a value as {entry}=…")
+            raise UsageError(f"--option {entry}: has no value; write --option {entry}=VALUE")
         try:
             parsed[name] = json.loads(value)
         except ValueError:

@@ -17,6 +17,8 @@ _LONG = {
     "encoder": ("held-out loss",),
     "instance": ("arrays", "params"),
 }
+#: entries of a recipe that the description of its data set has already
+_KNOWN = ("problem", "n")
 #: lists with more entries are counted
 _LISTED = 8
 
@@ -25,13 +27,18 @@ def info(
     path: Annotated[
         Path,
         typer.Argument(
-            help="An instance file, or the folder of a data set, an agent, an encoder, a training "
-            "run or a study; or a record of one."
+            help="Instance file, record of a study, or the folder of a data set, an agent, an "
+            "encoder, a training run or a study."
         ),
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Say what a file or folder is, and verify it."""
+    """Describe and verify a file or folder written by lagco, or an instance file."""
+    print_description(path, as_json)
+
+
+def print_description(path: Path, as_json: bool) -> None:
+    """Print what `lagco.info` says of a path, the short form for people."""
     import lagco
 
     described = lagco.info(path)
@@ -39,7 +46,7 @@ def info(
 
 
 def _brief(described: Mapping[str, Any]) -> dict[str, Any]:
-    """What fits a screen: checksums short, long lists counted, details left to JSON."""
+    """A description that fits on a screen: short checksums, counted lists, no details."""
     found: dict[str, Any] = {}
     if described["kind"] == "agent":
         config = described["config"]
@@ -47,9 +54,18 @@ def _brief(described: Mapping[str, Any]) -> dict[str, Any]:
         found = {name: config[name] for name in names if name in config}
         found |= {"seconds": described["measured"].get("seconds")}
         found = {name: value for name, value in found.items() if value is not None}
+    if described["kind"] == "data set":
+        recipe = described["generation"]
+        found["generation"] = {name: recipe[name] for name in recipe if name not in _KNOWN}
+        found["sizes"] = _spelled_sizes(**described["sizes"])
     left_out = _LONG.get(described["kind"], ())
     kept = {name: value for name, value in described.items() if name not in left_out}
     return {name: _short(value) for name, value in (kept | found).items() if value not in ({}, [])}
+
+
+def _spelled_sizes(smallest: int, median: int, largest: int) -> str:
+    one = smallest == largest
+    return str(smallest) if one else f"{smallest} to {largest}, median {median}"
 
 
 def _short(value: Any) -> Any:

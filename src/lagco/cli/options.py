@@ -1,11 +1,11 @@
-"""Options that several commands share, and how numbers are read."""
+"""Options that several commands share, number parsing, and the look of help pages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,12 +24,12 @@ def whole_number(given: str | int) -> int:
     except ValueError:
         number = 0.5
     if not number.is_integer():
-        raise typer.BadParameter(f"{given!r} is no whole number, such as 5000 or 1e5")
+        raise typer.BadParameter(f"{given!r} is not a whole number such as 5000 or 1e5")
     return int(number)
 
 
 def whole_numbers(name: str, text: str) -> list[int]:
-    """Numbers from 0, as 1,5,7 or 0-99 or both; 1e5 is one too."""
+    """Whole numbers from a list (1,5,7), a range (0-99) or a mix of both; 1e5 counts as one."""
     found: list[int] = []
     try:
         for part in text.split(","):
@@ -39,13 +39,13 @@ def whole_numbers(name: str, text: str) -> list[int]:
     except typer.BadParameter:
         found = []
     if not found:
-        raise UsageError(f"{name}={text!r}: give whole numbers from 0, such as 0-99 or 1,5,7")
+        raise UsageError(f"{name}={text!r}: expected whole numbers, such as 0-99 or 1,5,7")
     return found
 
 
 @contextmanager
 def kept(what: str) -> Iterator[None]:
-    """Says on Ctrl-C what was kept and how to go on, and ends the command."""
+    """On Ctrl-C, say what was kept and how to continue, and end the command."""
     try:
         yield
     except KeyboardInterrupt:
@@ -54,35 +54,52 @@ def kept(what: str) -> Iterator[None]:
 
 
 def names(text: str) -> list[str]:
-    """Names with commas."""
+    """The names in a comma-separated list."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def whole(help: str) -> typer.models.OptionInfo:
     """An option for a whole number."""
-    found: typer.models.OptionInfo = typer.Option(help=help, parser=whole_number, metavar="INTEGER")
+    found: typer.models.OptionInfo = typer.Option(help=help, parser=whole_number, metavar="<int>")
     return found
+
+
+def simplify_types(command: Any) -> None:
+    """Let help show no type beside a flag, and that of one entry beside a repeatable option."""
+    context = typer.Context(command, **CONTEXT)
+    for parameter in command.get_params(context):
+        if parameter.param_type_name != "option" or parameter.metavar is not None:
+            continue
+        if parameter.is_flag:
+            parameter.metavar = ""
+        elif parameter.multiple:
+            parameter.metavar = "<str>"
+    for below in getattr(command, "commands", {}).values():
+        simplify_types(below)
 
 
 Problem = Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")]
 OtherProblem = Annotated[
-    str | None, typer.Option(help="module:Class, if the problem is not one of lagco's.")
+    str | None, typer.Option(help="module:Class of a problem that is not part of lagco.")
 ]
 Data = Annotated[Path, typer.Option(help="Folder of a data set, or an instance file.")]
 Features = Annotated[str, typer.Option(help="Feature set: full or paper.")]
-Side = Annotated[float, typer.Option(help="Side of a picture, in inches.")]
-Dpi = Annotated[float, typer.Option(help="Dots per inch of a picture.")]
-Seed = Annotated[int, whole("Seed of everything random.")]
+Side = Annotated[float, typer.Option(help="Width of the picture in inches.")]
+Dpi = Annotated[float, typer.Option(help="Resolution of the picture in dots per inch.")]
+Seed = Annotated[int, whole("Random seed.")]
 Decoder = Annotated[
     str | None,
     typer.Option(
-        help="How points become actions: nearest, sampled, rule:module:function, scored, preview "
-        "or ranked; the agent's own by default."
+        help="How the agent's points are decoded to actions: nearest, sampled, preview, scored, "
+        "ranked or rule:module:function. Default: as the agent was trained."
     ),
 ]
-Neighbours = Annotated[int, typer.Option("--k", help="Nearest actions the decoder sees.")]
+Neighbours = Annotated[
+    int, typer.Option("--k", help="Number of nearest actions the decoder chooses from.")
+]
 Device = Annotated[str, typer.Option(help="cpu, cuda or auto.")]
 Encoder = Annotated[
-    Path | None, typer.Option(help="Folder of an encoder; pre-trained on the data without.")
+    Path | None,
+    typer.Option(help="Folder of a pre-trained encoder. Default: pre-train one on the data."),
 ]
-Workers = Annotated[int | None, typer.Option(help="Processes; one per core by default.")]
+Workers = Annotated[int | None, typer.Option(help="Number of processes. Default: one per core.")]

@@ -18,10 +18,13 @@ def pretrain(
     features: Features = "full",
     seed: Seed = 0,
     layers: Annotated[
-        str, typer.Option(help="Stack: nnconv, sage, gcn, gat, gin or edgeconv, with commas.")
+        str,
+        typer.Option(help="Layers in order, with commas: nnconv, sage, gcn, gat, gin or edgeconv."),
     ] = "nnconv,sage",
-    variational: Annotated[bool, typer.Option(help="Variational auto-encoder (VGAE).")] = False,
-    steps: Annotated[int, whole("Gradient steps at most.")] = 500,
+    variational: Annotated[
+        bool, typer.Option(help="Train a variational auto-encoder (VGAE).")
+    ] = False,
+    steps: Annotated[int, whole("Largest number of gradient steps.")] = 500,
     device: Device = "cpu",
     as_json: AsJson = False,
 ) -> None:

@@ -14,26 +14,35 @@ from lagco.cli.output import AsJson, print_facts, print_json
 def render(
     problem: Problem,
     out: Annotated[
-        Path, typer.Option(help="File: gif or webp for an animation, png, svg, pdf for a picture.")
+        Path,
+        typer.Option(
+            help="File to write: gif or webp for an animation; png, svg or pdf for a picture."
+        ),
     ],
     agent: Annotated[
         str,
-        typer.Option(help="Folder of an agent, default (the one lagco brings), greedy, random."),
+        typer.Option(
+            help="Folder of an agent, default (the one that comes with lagco), greedy or random."
+        ),
     ] = "default",
     data: Annotated[
-        Path | None, typer.Option(help="Instance file or folder of a data set; the first is shown.")
+        Path | None,
+        typer.Option(
+            help="Instance file, or folder of a data set, whose first instance is drawn. Default: "
+            "a random instance."
+        ),
     ] = None,
     size: Annotated[
-        int | None, typer.Option(help="Size of the instance that is generated without data.")
+        int | None, typer.Option(help="Size of the random instance, if no --data is given.")
     ] = None,
     seed: Seed = 42,
-    frames: Annotated[int, typer.Option(help="Frames of an animation at most.")] = 40,
+    frames: Annotated[int, typer.Option(help="Largest number of frames.")] = 40,
     fps: Annotated[float, typer.Option(help="Frames per second.")] = 4.0,
     side: Side = 4.0,
     dpi: Dpi = 128,
     as_json: AsJson = False,
 ) -> None:
-    """Draw an agent at work: an animation of its decisions, or a picture of what it achieved."""
+    """Draw an agent at work, as an animation of its decisions or a picture of its solution."""
     import lagco
 
     found = lagco.render(

@@ -1,4 +1,4 @@
-"""The command `report`: the page of a study."""
+"""The command `report`."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ import typer
 
 
 def report(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Folder of a study, or its exported file.")
-    ],
-    out: Annotated[Path, typer.Option(help="The page; tables go beside it.")] = Path("report.html"),
-    episodes: Annotated[bool, typer.Option(help="Draw episodes of trained agents.")] = True,
+    folder: Annotated[Path, typer.Argument(help="Folder of a study, or its exported file.")],
+    out: Annotated[
+        Path, typer.Option(help="HTML file to write; its tables go to a folder next to it.")
+    ] = Path("report.html"),
+    episodes: Annotated[
+        bool, typer.Option(help="Draw an episode of the best agent of each problem.")
+    ] = True,
     problem: Annotated[
         list[str] | None,
         typer.Option(
-            help="module:Class whose episodes to draw, if it is not one of lagco's.",
+            help="module:Class of a problem that is not part of lagco, to draw its episodes. Can "
+            "be repeated.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Write the page of a study, with its tables as LaTeX and CSV beside it."""
+    """Write the report of a study as one HTML page, and its tables as LaTeX and CSV."""
     from lagco.report import build
 
     page = build(folder, out, problems=problem or (), episodes=episodes)

@@ -12,14 +12,15 @@ from lagco.cli.output import AsJson, print_json, print_table
 
 def sample(
     name: Annotated[
-        str | None, typer.Argument(help="Name of a sample; all are listed without.")
+        str | None, typer.Argument(help="Name of a sample. Without a name, all are listed.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="File or folder to write to; here without.")
+        Path | None,
+        typer.Option(help="File or folder to write to. Default: the current folder."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write an instance that comes with lagco to a file, to try other commands on."""
+    """Write a sample instance that comes with lagco to a file."""
     import lagco
     from lagco.samples import SAMPLES
 

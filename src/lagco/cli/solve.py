@@ -8,24 +8,25 @@ from typing import Annotated, Any
 import typer
 
 from lagco.cli.options import INTERRUPTED, Decoder, Dpi, Neighbours, Side
-from lagco.cli.output import AsJson, print_facts, print_json
+from lagco.cli.output import AsJson, duration, print_facts, print_json
 from lagco.errors import UsageError
 
 
 def solve(
     file: Annotated[
         Path,
-        typer.Argument(help="An instance in any of the formats lagco reads, or a folder of them."),
+        typer.Argument(help="Instance file in any supported format, or a folder of them."),
     ],
     problem: Annotated[
         str | None,
-        typer.Option(help="Which problem, where the file could mean several; or module:Class."),
+        typer.Option(help="Problem, if the file format serves several; or module:Class."),
     ] = None,
     by: Annotated[
-        str, typer.Option(help="portfolio, agent, solver, greedy or random.")
+        str, typer.Option(help="Who solves it: portfolio, agent, solver, greedy or random.")
     ] = "portfolio",
     agent: Annotated[
-        str | None, typer.Option(help="Folder of an agent, or default (the one lagco brings).")
+        str | None,
+        typer.Option(help="Folder of an agent, or default (the one that comes with lagco)."),
     ] = None,
     decoder: Decoder = None,
     k: Neighbours = 10,
@@ -33,39 +34,56 @@ def solve(
         str, typer.Option(help="How an agent searches: sample, beam, reconstruct or auto.")
     ] = "auto",
     start: Annotated[
-        str, typer.Option(help="current (what the file says, if anything), default or worst.")
+        str,
+        typer.Option(
+            help="State to start from: current (as in the file, if it has one), default or worst."
+        ),
     ] = "current",
     seconds: Annotated[
-        float, typer.Option(help="Time limit, from the start of the command to the answer.")
+        float, typer.Option(help="Time limit in seconds, including the start of the command.")
     ] = 2.0,
     turns: Annotated[
-        int | None, typer.Option(help="Turns of work instead of a time: the same answer anywhere.")
+        int | None,
+        typer.Option(
+            help="Limit on rounds of work instead of time; gives the same answer on every machine."
+        ),
     ] = None,
     improve: Annotated[
         bool | None,
-        typer.Option(help="Local search from the solutions of episodes; on in a portfolio."),
+        typer.Option(
+            help="Improve the solutions of episodes by local search. Default: only in a portfolio."
+        ),
     ] = None,
     until: Annotated[
-        float | None, typer.Option(help="Stop at this gap in percent, before the time.")
+        float | None, typer.Option(help="Stop early once the gap (in percent) is this small.")
     ] = None,
     gap_to: Annotated[
-        str | None, typer.Option(help="What gaps are to: reference or bound.")
+        str | None,
+        typer.Option(
+            help="Value that gaps are measured against: reference or bound. Default: the "
+            "reference, if the file has one."
+        ),
     ] = None,
     demands: Annotated[
         Path | None, typer.Option(help="Demand matrix (CSV) for a topology file.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of starts, samples and searches.")] = 42,
-    workers: Annotated[int, typer.Option(help="Processes that look for solutions.")] = 1,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 42,
+    workers: Annotated[int, typer.Option(help="Number of processes that search.")] = 1,
     out: Annotated[
-        Path | None, typer.Option(help="File for the solution; of a folder, for a table (CSV).")
+        Path | None,
+        typer.Option(help="File for the solution; for a folder, a CSV file for all results."),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="File for a picture of it, and of the best value over time.")
+        Path | None,
+        typer.Option(
+            help="File for a picture of the solution and of the best value over time "
+            "(png, svg, pdf)."
+        ),
     ] = None,
     side: Side = 4.0,
     dpi: Dpi = 128,
     trace: Annotated[
-        Path | None, typer.Option(help="File (CSV) for the best value over time.")
+        Path | None, typer.Option(help="CSV file for the best value over time.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -98,6 +116,9 @@ def solve(
         check_picture(plot, side, dpi)
     if out is not None and out.is_dir():
         raise UsageError(f"--out {out}: is a folder; name a file for the solution")
+    if agent not in (None, "default") and not Path(str(agent)).exists():
+        # a short portfolio may end before it loads the agent, and would not notice
+        raise UsageError(f"--agent {agent}: no such folder; lagco train makes agents")
     answer = lagco.solve(file, **options, since=lagco.BEGAN)
     if out is not None:
         from lagco.instances.formats import write_solution
@@ -124,7 +145,7 @@ def _solve_folder(
 
     for name, value in refused.items():
         if value is not None:
-            raise UsageError(f"{name} {value}: for one file, not for the folder {folder}")
+            raise UsageError(f"{name} {value}: works on a single file, and {folder} is a folder")
     if out is None:
         raise UsageError(f"{folder} is a folder: give --out, a CSV file for the table")
     for row in solve_folder(folder, out, **options):
@@ -136,23 +157,26 @@ def _print(found: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    for name in ("solution", "curve", "interrupted"):
-        del found[name]
-    reference, gap = found.pop("reference"), found.pop("gap")
-    bound, bound_gap = found.pop("bound"), found.pop("bound_gap")
-    notes = found.pop("notes")
+    shown = {name: found[name] for name in ("problem", "instance", "size", "objective")}
+    shown["valid"] = "yes, checked from scratch" if found["valid"] else "no"
+    if found["score"] is not None:
+        shown["score"] = found["score"]
+    reference, gap, bound_gap = found["reference"], found["gap"], found["bound_gap"]
     if reference is None:
-        found["gap"] = "no reference to compare with"
+        shown["gap"] = "unknown: the file has no reference value"
     elif reference["status"] != "bound" and gap is not None:
-        found["gap"] = (
+        shown["gap"] = (
             f"{gap:.2f} % to {reference['value']:.6g} ({reference['status']}, "
             f"{reference['solver']})"
         )
     if bound_gap is not None:
         proven = abs(bound_gap) <= 1e-6
-        found["proof"] = (
-            "optimal" if proven else f"at most {bound_gap:.2f} % from optimal (bound {bound:.6g})"
-        )
-    print_facts(found)
-    for note in notes:
+        distance = f"at most {bound_gap:.2f} % from optimal (bound {found['bound']:.6g})"
+        shown["proof"] = "optimal" if proven else distance
+    shown["found by"] = f"{found['by']}, after {duration(found['found_after'])}"
+    shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in found["shares"].items())
+    episodes = f"; {found['episodes']} episodes" if found["episodes"] else ""
+    shown["time"] = f"{duration(found['seconds'])}{f' ({shares})' if shares else ''}{episodes}"
+    print_facts(shown)
+    for note in found["notes"]:
         typer.echo(f"note: {note}")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lagco.agents.registry import method_names
 from lagco.cli.options import Data, Encoder, Problem, kept, whole
 from lagco.cli.output import AsJson, duration, print_facts, print_json
 from lagco.errors import UsageError
@@ -17,59 +18,88 @@ def train(
     problem: Problem,
     data: Data,
     out: Annotated[Path, typer.Option(help="Folder for the agent.")],
-    method: Annotated[str | None, typer.Option(help="projection, soft-projection, …")] = None,
-    strategy: Annotated[
-        str | None, typer.Option(help="varied (all instances), small, medium or large (one).")
+    method: Annotated[
+        str | None, typer.Option(help=f"{', '.join(method_names())}. Default: projection.")
     ] = None,
-    steps: Annotated[int | None, whole("Environment steps; 100000 by default.")] = None,
-    seed: Annotated[int | None, whole("Seed of everything random; 0 by default.")] = None,
-    features: Annotated[str | None, typer.Option(help="Feature set: full or paper.")] = None,
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            help="Training instances: varied (all), or small, medium or large (one of that size). "
+            "Default: varied."
+        ),
+    ] = None,
+    steps: Annotated[int | None, whole("Environment steps. Default: 100000.")] = None,
+    seed: Annotated[int | None, whole("Random seed. Default: 0.")] = None,
+    features: Annotated[
+        str | None, typer.Option(help="Feature set: full or paper. Default: full.")
+    ] = None,
     encoder: Encoder = None,
-    init: Annotated[Path | None, typer.Option(help="Agent to start from.")] = None,
+    init: Annotated[
+        Path | None, typer.Option(help="Folder of an agent whose weights to start from.")
+    ] = None,
     teacher: Annotated[
         str | None,
         typer.Option(
-            help="Imitate a teacher: solver, search, greedy, auto for the problem's own, or a "
-            "folder of demonstrations. The method is then taught-projection."
+            help="Imitate a teacher: solver, search, greedy, auto (the problem's own), or the "
+            "folder of demonstrations or of an agent. Implies --method taught-projection."
         ),
     ] = None,
     encoder_training: Annotated[
-        str | None, typer.Option(help="frozen or fine-tuned (with the policy; taught-projection).")
+        str | None,
+        typer.Option(
+            help="Encoder during training: frozen, or fine-tuned (only with taught-projection). "
+            "Default: frozen."
+        ),
     ] = None,
     decoder: Annotated[
         str | None,
-        typer.Option(help="nearest, sampled, rule:module:function, scored, preview or ranked."),
+        typer.Option(
+            help="How points are decoded to actions: nearest, sampled, preview, scored, ranked or "
+            "rule:module:function."
+        ),
     ] = None,
-    k: Annotated[int | None, typer.Option("--k", help="Nearest actions the decoder sees.")] = None,
-    envs: Annotated[int | None, typer.Option(help="Environments stepped together.")] = None,
+    k: Annotated[
+        int | None,
+        typer.Option("--k", help="Number of nearest actions the decoder chooses from."),
+    ] = None,
+    envs: Annotated[
+        int | None, typer.Option(help="Number of environments stepped together.")
+    ] = None,
     validation: Annotated[
-        Path | None, typer.Option(help="Data set that chooses the best weights and stops early.")
+        Path | None,
+        typer.Option(help="Data set by whose scores the best weights are chosen."),
     ] = None,
-    evaluate_every: Annotated[int | None, whole("Steps between evaluations on it.")] = None,
+    evaluate_every: Annotated[int | None, whole("Steps between two validations.")] = None,
     patience: Annotated[
-        int | None, whole("Stop after so many evaluations without a better one.")
+        int | None, whole("Stop after this many validations without improvement.")
     ] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda or auto.")] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(help="Where networks are trained: cpu, cuda or auto. Default: cpu."),
+    ] = None,
     logger: Annotated[
-        str | None, typer.Option(help="tensorboard, csv, wandb; several with commas.")
+        str | None,
+        typer.Option(help="Where metrics go: tensorboard, csv, wandb, or several with commas."),
     ] = None,
     cache: Annotated[
-        bool, typer.Option(help="Use, and keep, encoders in the user's cache folder.")
+        bool, typer.Option(help="Reuse pre-trained encoders from the user's cache folder.")
     ] = True,
-    preset: Annotated[str | None, typer.Option(help="default or paper.")] = None,
+    preset: Annotated[
+        str | None, typer.Option(help="Settings to start from: default or paper.")
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="TOML file with settings.")] = None,
     setting: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Any setting of the method, as NAME=VALUE; may be repeated."),
+        typer.Option("--set", help="Any setting of the method, as NAME=VALUE. Can be repeated."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train an agent; a run that was interrupted, or is to have more steps, goes on."""
+    """Train an agent. The same command resumes an interrupted run; more --steps extend one."""
     import lagco
     from lagco.agents.config import parse_settings, train_config
 
     if validation is None and evaluate_every is not None:
-        raise UsageError(f"--evaluate-every {evaluate_every}: of --validation, which is not given")
+        raise UsageError(f"--evaluate-every {evaluate_every}: needs --validation, a data set")
     if teacher is not None and method is None:
         method = "taught-projection"
     named = {

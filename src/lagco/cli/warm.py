@@ -9,10 +9,10 @@ import typer
 
 def warm(
     problems: Annotated[
-        list[str] | None, typer.Argument(help="Which problems; all without a name.")
+        list[str] | None, typer.Argument(help="Names of problems. Default: all.")
     ] = None,
 ) -> None:
-    """Compile what `solve` needs, so that the first answer is as good as later ones."""
+    """Compile the numerical code that `solve` uses, so that the first call does not wait for it."""
     from lagco.solving.warming import warm as warm_problems
 
     for name in warm_problems(problems or None):

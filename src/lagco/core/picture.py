@@ -86,17 +86,17 @@ def save_animation(
 
 
 def check_picture(path: str | Path, side: float = SIDE, dpi: float = DPI) -> None:
-    """Refuse a file whose suffix is not that of a picture, and sizes that no picture has."""
+    """Refuse a suffix that is not that of a picture, and sizes out of range."""
     from matplotlib.backend_bases import FigureCanvasBase
 
     suffix = Path(path).suffix.lstrip(".").lower()
     known = FigureCanvasBase.get_supported_filetypes()
     if suffix not in known:
-        raise UsageError(f"{path}: give a picture a suffix among {', '.join(sorted(known))}")
+        raise UsageError(f"{path}: pictures are not written as {suffix!r}; use png, svg or pdf")
     if not 1.0 <= side <= 40.0:
-        raise UsageError(f"side={side:g}: give a picture 1 to 40 inches")
+        raise UsageError(f"side={side:g}: must be 1 to 40 inches")
     if not 20 <= dpi <= 1200:
-        raise UsageError(f"dpi={dpi:g}: give 20 to 1200 dots per inch")
+        raise UsageError(f"dpi={dpi:g}: must be 20 to 1200 dots per inch")
 
 
 def _canvas(

@@ -208,12 +208,11 @@ _NOUNS = {
     "latency": "series of timed decisions",
     "training": "timed training run",
     "throughput": "measured rate",
-    "embedding": "look at an action space",
+    "embedding": "measured action space",
     "trial": "tuning trial",
 }
 _PLURALS = {
     "series of timed decisions": "series of timed decisions",
-    "look at an action space": "looks at action spaces",
     "entry": "entries",
 }
 

@@ -25,11 +25,11 @@ from lagco.store import shown
 TRAINING_SEEDS = (42, 100, 123, 200, 300)
 #: `projection` with a flat FAISS index over the listed actions instead of the search
 FAISS = "faiss-flat"
-#: the problem's solver, and simulated annealing by a library, in the time that an agent takes
+#: the problem's solver, and a library's simulated annealing, each given an agent's test time
 TIMED_SOLVER, ANNEALING = "solver-in-time", "annealing"
 TIMED = (TIMED_SOLVER, ANNEALING)
 BASELINES = (*POLICIES, "solver", *TIMED)
-#: method whose test time searches in equal time get, where a study has it
+#: method whose test time these two are given, if the study includes it
 PACE = "projection"
 #: the largest main dimension of the paper's ranges
 PAPER_LARGEST = {
@@ -42,11 +42,11 @@ PAPER_LARGEST = {
     "cyber-path": 20,
 }
 
-# -- methods: what studies ask about them
+# -- properties of methods
 
 
 def known_methods() -> tuple[str, ...]:
-    """Names of all methods, in order: as in the paper's tables, ours, those of other packages."""
+    """Names of all methods: the paper's, in the order of its tables, ours, other packages'."""
     return method_names()
 
 
@@ -56,9 +56,10 @@ def sees_latent(method: str) -> bool:
 
 
 def selects(method: str) -> bool:
-    """Whether a method looks for an action among those of the state, however many these are.
+    """Whether a method searches the whole action set of a state for every decision.
 
-    One that is taught does so like the method it builds on; its ranker comes from training alone.
+    Taught methods are left out: they search like the method they build on, and their ranker exists
+    only after training.
     """
     found = method_of(method)
     return found.latent and not found.padded and not found.taught
@@ -77,14 +78,14 @@ class Settings:
     """Settings that all studies share.
 
     Attributes:
-        problems: names, or module:Class.
+        problems: names of problems, or module:Class.
         methods: names of methods.
         features: feature sets: full, paper.
     """
 
-    #: name of the study, as its command is called
+    #: name of the study and of its command
     study: ClassVar[str]
-    #: processes by default; None is one per core, studies that measure time use one
+    #: default number of processes; None means one per core; studies that measure time use one
     workers: ClassVar[int | None] = None
 
     problems: tuple[str, ...] = tuple(ENTRIES)
@@ -97,11 +98,11 @@ class Settings:
             if isinstance(value, list):
                 object.__setattr__(self, entry.name, tuple(value))
             if isinstance(value, tuple | list) and not value:
-                raise UsageError(f"{entry.name}=(): name at least one")
+                raise UsageError(f"{entry.name}=(): is empty; give at least one")
             hint = get_type_hints(type(self))[entry.name]
             if not _fits(getattr(self, entry.name), hint):
                 wanted = str(getattr(entry, "type", hint)).replace("Mapping", "table")
-                raise UsageError(f"{entry.name}={shown(value)}: give {wanted}")
+                raise UsageError(f"{entry.name}={shown(value)}: expected {wanted}")
         for problem in self.problems:
             problem_class(problem)
         _among("method", self.methods, self._methods())
@@ -113,7 +114,7 @@ class Settings:
 
     @classmethod
     def of(cls, preset: str = "default", **given: Any) -> Self:
-        """The settings of a preset, changed by what is given; None counts as not given."""
+        """The settings of a preset, overridden by the values given; None leaves one as it is."""
         presets = _presets()[cls.study]
         if preset not in presets:
             raise UsageError(suggest("preset", preset, presets))
@@ -135,7 +136,7 @@ class Settings:
     def _at_least_one(self, *names: str) -> None:
         for name in names:
             if getattr(self, name) < 1:
-                raise UsageError(f"{name}={getattr(self, name)}: at least 1")
+                raise UsageError(f"{name}={getattr(self, name)}: must be at least 1")
 
 
 def _fits(value: Any, hint: Any) -> bool:
@@ -168,9 +169,9 @@ class TrainingSettings(Settings):
     """Settings of the studies that train agents.
 
     Attributes:
-        instances: number of instances of every problem.
-        sizes: sizes of the instances, as in lagco generate; the paper's ranges by default.
-        sweeps: sweeps of the references; the paper's number by default.
+        instances: number of instances per problem.
+        sizes: sizes of the instances, as in lagco generate; by default the paper's ranges.
+        sweeps: number of sweeps for the references; by default the paper's.
         training: preset of the training configuration: default or paper.
         config: further fields of the training configuration.
         pretraining: fields of the encoder's pre-training configuration.
@@ -191,15 +192,15 @@ class TrainingSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class GeneralizationSettings(TrainingSettings):
-    """Train on few instances, test on all others: every problem, method, strategy and seed.
+    """Train on few instances, test on all others, for every problem, method, strategy and seed.
 
     Attributes:
-        strategies: strategies that choose the training instances: small, medium, large, varied.
-        seeds: training seeds; run number i of a strategy trains on instances of its own.
-        steps: environment steps of a run; several budgets are several runs.
+        strategies: how training instances are chosen: small, medium, large, varied.
+        seeds: training seeds, one run each; the runs of a strategy train on different instances.
+        steps: environment steps of a run; every number given adds a run.
         episodes: episodes per test instance.
-        policies: what to compare with: random, greedy, solver (its reference values), and in the
-            time that an agent takes solver-in-time and annealing (package simanneal).
+        policies: baselines: random, greedy, solver (its reference values), and solver-in-time and
+            annealing (package simanneal), which are given the time that an agent takes.
     """
 
     study = "generalization"
@@ -219,16 +220,16 @@ class GeneralizationSettings(TrainingSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class ScalabilitySettings(Settings):
-    """Time whole decisions and their parts over growing sizes, and fit power laws.
+    """Time decisions and their parts on instances of growing size, and fit power laws.
 
     Attributes:
-        methods: methods that look for an action among all, and faiss-flat: projection with a flat
-            FAISS index over the listed actions instead of the search.
-        sizes: sizes for all problems; by default the factors times the paper's largest.
-        factors: sizes as multiples of the paper's largest.
-        decisions: decisions to time per size.
-        seconds: seconds spent on a size at most, three decisions at least.
-        seed: seed of states and networks.
+        methods: methods that search all actions of a state, and faiss-flat: projection with a flat
+            FAISS index over the listed actions in place of our search.
+        sizes: sizes for all problems; by default the factors times the paper's largest size.
+        factors: sizes as multiples of the paper's largest size.
+        decisions: number of decisions to time per size.
+        seconds: time limit per size; at least three decisions are timed in any case.
+        seed: random seed.
     """
 
     study = "scalability"
@@ -256,10 +257,10 @@ class ScalabilitySettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingTimeSettings(TrainingSettings):
-    """Time full training runs on varied instances, one after the other, as in the paper.
+    """Time full training runs on varied instances, one after another, as in the paper.
 
     Attributes:
-        seeds: training seeds, one run each, on a fifth of the instances of its own.
+        seeds: training seeds, one run each; every run trains on a different fifth of the instances.
         steps: environment steps of a run.
     """
 
@@ -273,12 +274,12 @@ class TrainingTimeSettings(TrainingSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class ThroughputSettings(TrainingSettings):
-    """Measure how many steps per second every method trains and tests, CartPole beside it.
+    """Measure the steps per second of training and testing for every method.
 
     Attributes:
         steps: environment steps to time, after a first rollout.
-        cartpole: whether to time SB3's PPO on CartPole beside every method.
-        seed: seed of networks.
+        cartpole: whether to time SB3's PPO on CartPole for comparison, next to every method.
+        seed: random seed.
     """
 
     study = "throughput"
@@ -292,16 +293,16 @@ class ThroughputSettings(TrainingSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingsSettings(Settings):
-    """Measure (cmp@k) and project action spaces; compare encoders with random ones.
+    """Measure (cmp@k) and draw action spaces; compare trained encoders with random ones.
 
     Attributes:
         size: size of the instances.
-        instances: instances to measure cmp@k on, and as many to pre-train the encoder on.
-        shown: instances to draw.
-        drawn_states: states of random episodes to draw, per instance shown.
+        instances: number of instances to measure cmp@k on; as many again pre-train the encoder.
+        shown: number of instances to draw.
+        drawn_states: number of states of random episodes to draw per instance.
         pretraining: fields of the encoder's pre-training configuration.
-        states: states to reconstruct from.
-        seed: seed of encoder and states.
+        states: number of states for the reconstruction test.
+        seed: random seed.
     """
 
     study = "embeddings"
@@ -317,18 +318,19 @@ class EmbeddingsSettings(Settings):
 
 @dataclass(frozen=True, kw_only=True)
 class TuneSettings(TrainingSettings):
-    """Search for hyper-parameters (TPE), judged on validation instances apart from the test.
+    """Search for hyper-parameters (TPE) by scores on validation instances.
 
-    A fifth of the instances is trained on, another one validates, the others test the best.
+    A fifth of the instances is for training, a fifth for validation; the best trial is tested on
+    the rest.
 
     Attributes:
         spaces: search spaces: discrete, projection, iterative, gae, or TOML files.
-        trials: trials per space.
-        batch: trials that are chosen together, so that they can run side by side.
+        trials: number of trials per space.
+        batch: number of trials proposed together, which can run in parallel.
         steps: environment steps of a trial.
         episodes: episodes per validation instance.
-        measure: what is made large: a measure of lagco evaluate over the validation instances.
-        seed: seed of the search and of every trial.
+        measure: measure of lagco evaluate to maximise on the validation instances.
+        seed: random seed.
     """
 
     study = "tune"

@@ -69,7 +69,7 @@ def test_formats_of_lagco(tmp_path):
     renamed = shutil.copy(path, tmp_path / "x.tsp")
     assert detect(renamed) == "lagco"
     assert read(renamed, "tsp").name == "towns"
-    with pytest.raises(InstanceError, match="it is for 'tsp', not for 'max-cut'"):
+    with pytest.raises(InstanceError, match="an instance of 'tsp', not of 'max-cut'"):
         read(path, "max-cut")
     with pytest.raises(InstanceError, match="has its demands already"):
         read(path, demands=sample("islands-matrix.csv"))
@@ -144,7 +144,7 @@ def test_environments_take_any_file():
     assert env.unwrapped.instance.problem == "min-vertex"
     env.reset(options={"instance": sample("kite.col")})
     assert env.unwrapped.instance.size == 7
-    with pytest.raises(InstanceError, match="max-cut and min-vertex, not 'tsp'"):
+    with pytest.raises(InstanceError, match="max-cut or min-vertex, not 'tsp'"):
         gymnasium.make("lagco/TSP-v0", instance=sample("ring.rud"))
 
 

@@ -261,5 +261,7 @@ def test_wrong_tours_are_named(tmp_path, body, message):
 
 
 def test_a_tour_is_no_instance():
-    with pytest.raises(InstanceError, match=r"towns\.tour: no instance but a tour .*read_solution"):
+    with pytest.raises(
+        InstanceError, match=r"towns\.tour: not an instance but a tour .*read_solution"
+    ):
         read(sample("towns.tour"))

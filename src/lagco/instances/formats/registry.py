@@ -84,21 +84,21 @@ def read(
     if _is_native(path):
         instance = read_native(path)
         if problem not in (None, instance.problem):
-            raise InstanceError(f"{path}: it is for {instance.problem!r}, not for {problem!r}")
+            raise InstanceError(f"{path}: an instance of {instance.problem!r}, not of {problem!r}")
         if demands is not None:
-            raise InstanceError(f"{path}: an instance of lagco's has its demands already")
+            raise InstanceError(f"{path}: has its demands already; leave demands= out")
         return instance
     source = Source.load(path)
     known = _format_of(source)
     if known.read is None:
-        raise source.error(f"no instance but {known.summary}; {known.hint}")
+        raise source.error(f"not an instance but {known.summary}; {known.hint}")
     if problem is not None and problem not in known.problems:
-        able = " and ".join(known.problems)
-        raise source.error(f"{known.summary} can serve {able}, not {problem!r}")
+        able = " or ".join(known.problems)
+        raise source.error(f"the format {known.name!r} is for {able}, not {problem!r}")
     model = known.read(source)
     if demands is not None:
         if not isinstance(model, Topology):
-            raise source.error(f"{known.summary} take no demands; networks do")
+            raise source.error(f"{known.summary} take no demands; only networks do")
         model = demand_table.with_demands(model, Source.load(demands))
     return model.instance(source, problem or known.problems[0])
 

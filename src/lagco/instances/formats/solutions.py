@@ -383,7 +383,7 @@ def _matches_table(head: tuple[str, ...]) -> Callable[[Source], bool]:
     return lambda source: header(source) == list(head)
 
 
-_HINT = "it is a solution: read_solution(instance, path)"
+_HINT = "it is a solution: read it with read_solution(instance, path)"
 SOLUTIONS = (
     Format("cover", "chosen nodes as in PACE", (), _matches_cover, hint=_HINT),
     *(

@@ -389,5 +389,5 @@ TOUR = Format(
     summary="a tour as in TSPLIB",
     problems=(),
     matches=matches_tour,
-    hint="it is a solution: read_solution(instance, path)",
+    hint="it is a solution: read it with read_solution(instance, path)",
 )

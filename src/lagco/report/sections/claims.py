@@ -10,7 +10,7 @@ from lagco.agents.config import STRATEGIES
 from lagco.report.blocks import Block, Shown
 from lagco.report.palette import problems_in_order
 from lagco.report.reading import Place, Study, count_of, listed
-from lagco.report.sections.common import ALIKE, NO_RUNS, by_setting, file_part, share_text
+from lagco.report.sections.common import ALIKE, about_runs, file_part, share_text
 from lagco.report.tables import Column, Table, table
 from lagco.study import paper_tables
 from lagco.study.aggregates import better
@@ -46,9 +46,7 @@ class Claim:
 
 def blocks(study: Study) -> Sequence[Block] | str:
     """One table of all claims, per setting."""
-    if not study.settings:
-        return NO_RUNS
-    return by_setting(study, lambda setting: [Shown(claims_table(study, setting))])
+    return about_runs(study, lambda study, setting: [Shown(claims_table(study, setting))])
 
 
 def claims_table(study: Study, setting: str) -> Table:
@@ -63,9 +61,10 @@ def claims_table(study: Study, setting: str) -> Table:
         (claim.words, claim.verdict, claim.ours, claim.paper) for claim in claims(study, setting)
     ]
     caption = (
-        "Claims of the paper. Scores: interquartile means over unseen instances, best test "
-        "episode; an entry is a problem and a strategy; shares are of the unseen instances that "
-        "both were tested on, mean over entries, with 95 % bootstrap intervals."
+        "Claims of the paper. Scores are interquartile means over unseen instances, best test "
+        "episode. An entry is a problem with a training strategy. Shares are of the unseen "
+        "instances that both methods were tested on, means over entries, with 95 % bootstrap "
+        'intervals. "So far": the verdict rests on few entries.'
     )
     return table(f"claims{file_part(study, setting)}", caption, columns, rows)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from lagco.report.blocks import Block, Together, switch
+from lagco.report.blocks import Block, Plot, Together, switch
 from lagco.report.reading import Study, count_of, listed
 from lagco.report.tables import Cell
 from lagco.results.measures import RETURN, START_SCORE, maximised
@@ -66,6 +67,26 @@ def by_setting(study: Study, make: Callable[[str], Sequence[Block]]) -> list[Blo
     return [switch("Runs with", {name: Together(make(name)) for name in study.settings})]
 
 
+def about_runs(
+    study: Study, make: Callable[[Study, str], Sequence[Block]]
+) -> Sequence[Block] | str:
+    """Blocks for every setting of the training runs, or a sentence that there are none."""
+    return by_setting(study, lambda setting: make(study, setting)) if study.settings else NO_RUNS
+
+
+def plots_by_problem(
+    study: Study, setting: str, draw: Callable[[str], dict[str, Any] | None], **options: Any
+) -> list[Plot]:
+    """A plot per problem for which there is something to draw."""
+    drawn = ((problem, draw(problem)) for problem in study.problems_of(setting))
+    return [Plot(problem, found, **options) for problem, found in drawn if found is not None]
+
+
+def runs_of(study: Study, setting: str, strategy: str) -> list[Sequence[Record]]:
+    """Runs of a strategy, grouped by problem and method."""
+    return [runs for (_, _, used), runs in study.runs(setting).items() if used == strategy]
+
+
 def by_strategy(study: Study, setting: str, make: Callable[[str], Block]) -> Block:
     """Blocks that `make` gives for every strategy, `varied` shown first."""
     strategies = study.strategies_of(setting)
@@ -74,7 +95,7 @@ def by_strategy(study: Study, setting: str, make: Callable[[str], Block]) -> Blo
 
 
 def selection_names(episodes: int) -> dict[str, str]:
-    """How choices among test episodes are called on the page."""
+    """Names of the selections of test episodes on the page."""
     return {"best": f"best of {episodes}", "first": "first only", "all": f"all {episodes}"}
 
 
@@ -84,18 +105,18 @@ def episodes_of(study: Study, setting: str) -> int:
 
 
 def policies_said(study: Study, setting: str) -> str:
-    """What the rows of policies mean, in sentences; empty without any."""
+    """Explanation of the rows of baselines; empty without any."""
     found = {
         n: r for p in study.problems_of(setting) for n, r in study.policies(setting, p).items()
     }
     timed = [record for name, record in found.items() if name in TIMED]
     text = ""
     if "solver" in found:
-        text = "solver: the value that the reference holds."
+        text = "solver: its reference values."
     if timed:
         text += (
             f" {listed(r.spec['policy'] for r in timed)}: the problem's solver and simulated "
-            f"annealing by the package simanneal, in the time that {timed[0].spec['paced_by']} "
+            f"annealing (package simanneal), given the time that {timed[0].spec['paced_by']} "
             "took for its test episodes on the same instance."
         )
     return text.strip()

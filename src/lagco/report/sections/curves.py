@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from lagco.report.blocks import Block, Grid, Legend, Plot, Shown, Text
+from lagco.report.blocks import Block, Grid, Legend, Shown, Text
 from lagco.report.palette import label_of
 from lagco.report.plots import axis, band, figure, line
 from lagco.report.reading import Study
 from lagco.report.sections.common import (
     MEASURE_NAMES,
-    NO_RUNS,
-    by_setting,
+    about_runs,
     by_strategy,
     file_part,
+    plots_by_problem,
     runs_in,
+    runs_of,
 )
 from lagco.report.tables import Cell, Column, Table, mark_best, table
 from lagco.study import Record
@@ -27,21 +28,15 @@ _POINTS = 48
 
 def blocks(study: Study) -> Sequence[Block] | str:
     """One figure per problem."""
-    if not study.settings:
-        return NO_RUNS
-    return by_setting(study, lambda setting: _of_setting(study, setting))
+    return about_runs(study, _of_setting)
 
 
 def _of_setting(study: Study, setting: str) -> list[Block]:
     def grid(strategy: str) -> Block:
-        plots = [
-            Plot(problem, drawn)
-            for problem in study.problems_of(setting)
-            if (drawn := _curves(study, setting, problem, strategy)) is not None
-        ]
+        plots = plots_by_problem(study, setting, lambda p: _curves(study, setting, p, strategy))
         if not plots:
             return Text("No episode of these runs ended in training, so there is no curve.")
-        runs = [r for (_, _, s), r in study.runs(setting).items() if s == strategy]
+        runs = runs_of(study, setting, strategy)
         caption = (
             "Score of training episodes (mean of the last ones) over environment steps, agents "
             f"trained on {strategy} instances. Line: mean over {runs_in(runs)}"

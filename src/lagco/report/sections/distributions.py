@@ -7,59 +7,54 @@ from typing import Any
 
 import numpy as np
 
-from lagco.report.blocks import Block, Grid, Heading, Legend, Plot
+from lagco.report.blocks import Block, Grid, Heading, Legend
 from lagco.report.palette import label_of, look_of, unit_of
 from lagco.report.plots import axis, box, dots, faint, figure, line, named_axis, numbers
 from lagco.report.reading import Study
 from lagco.report.sections.common import (
     MEASURE_NAMES,
-    NO_RUNS,
-    by_setting,
+    about_runs,
     by_strategy,
     episodes_of,
+    plots_by_problem,
     runs_in,
+    runs_of,
 )
 from lagco.study import Record
 from lagco.study.scores import instance_scores, values_of
 
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-#: sizes are put into so many classes for the lines through the points
+#: number of size classes for the lines through the points
 _CLASSES = 8
 
 
 def blocks(study: Study) -> Sequence[Block] | str:
     """Boxes per method, and scores over sizes."""
-    if not study.settings:
-        return NO_RUNS
-    return by_setting(study, lambda setting: _of_setting(study, setting))
+    return about_runs(study, _of_setting)
 
 
 def _of_setting(study: Study, setting: str) -> list[Block]:
     best = f"best of {episodes_of(study, setting)} episodes"
 
     def boxes(strategy: str) -> Block:
-        plots = [
-            Plot(problem, _boxes(study, setting, problem, strategy), height=240)
-            for problem in study.problems_of(setting)
-        ]
+        plots = plots_by_problem(
+            study, setting, lambda p: _boxes(study, setting, p, strategy), height=240
+        )
         return Grid(
             plots,
             f"Scores on unseen instances ({best}) of agents trained on {strategy} instances, "
-            f"{_runs(study, setting, strategy)} per method. Boxes: quartiles and "
-            "median; whiskers: 5th and 95th percentile. Grey and brown: what is not trained.",
+            f"{runs_in(runs_of(study, setting, strategy))} per method. Boxes: quartiles and "
+            "median; whiskers: 5th and 95th percentile. Grey and brown: untrained baselines.",
         )
 
     def sizes(strategy: str) -> Block:
-        plots = [
-            Plot(problem, _sizes(study, setting, problem, strategy))
-            for problem in study.problems_of(setting)
-        ]
+        plots = plots_by_problem(study, setting, lambda p: _sizes(study, setting, p, strategy))
         return Grid(
             plots,
             f"Score on every unseen instance ({best}, mean over the runs that did not train on it) "
             f"against its size; agents trained on {strategy} instances, "
-            f"{_runs(study, setting, strategy)} per method. Lines: medians of up to {_CLASSES} "
-            "classes of size.",
+            f"{runs_in(runs_of(study, setting, strategy))} per method. Lines: medians of up to "
+            f"{_CLASSES} classes of size.",
         )
 
     return [
@@ -69,10 +64,6 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
         Legend(study.methods_of(setting)),
         by_strategy(study, setting, sizes),
     ]
-
-
-def _runs(study: Study, setting: str, strategy: str) -> str:
-    return runs_in([r for (_, _, s), r in study.runs(setting).items() if s == strategy])
 
 
 def _boxes(study: Study, setting: str, problem: str, strategy: str) -> dict[str, Any]:

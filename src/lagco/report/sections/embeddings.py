@@ -22,9 +22,7 @@ def blocks(study: Study) -> Sequence[Block] | str:
     """Pictures, cmp@k and reconstruction, per feature set."""
     records = study.records("embedding")
     if not records:
-        return (
-            "The ledger holds no look at action spaces. lagco study embeddings --out DIR takes one."
-        )
+        return "The ledger holds no action spaces. lagco study embeddings --out DIR measures them."
     sets = grouped(records, lambda record: str(record.spec["features"]))
     return [
         switch(

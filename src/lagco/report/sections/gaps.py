@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lagco.report.blocks import Block, Grid, Plot, Shown, Text
+from lagco.report.blocks import Block, Grid, Shown, Text
 from lagco.report.palette import label_of, look_of
 from lagco.report.plots import axis, dots, figure, named_axis, numbers
 from lagco.report.reading import Study
 from lagco.report.sections.common import (
     MEASURE_NAMES,
-    NO_RUNS,
-    by_setting,
+    about_runs,
     by_strategy,
     digits_of,
     file_part,
+    plots_by_problem,
     runs_in,
+    runs_of,
 )
 from lagco.report.tables import Cell, Column, Table, table
 from lagco.results.measures import RETURN
@@ -24,25 +25,21 @@ from lagco.results.measures import RETURN
 
 def blocks(study: Study) -> Sequence[Block] | str:
     """Seen and unseen side by side, and the gaps on both scales."""
-    if not study.settings:
-        return NO_RUNS
-    return by_setting(study, lambda setting: _of_setting(study, setting))
+    return about_runs(study, _of_setting)
 
 
 def _of_setting(study: Study, setting: str) -> list[Block]:
     def grid(strategy: str) -> Block:
-        plots = [
-            Plot(problem, drawn, height=230)
-            for problem in study.problems_of(setting)
-            if (drawn := _dumbbells(study, setting, problem, strategy)) is not None
-        ]
+        plots = plots_by_problem(
+            study, setting, lambda p: _dumbbells(study, setting, p, strategy), height=230
+        )
         if not plots:
             return Text("No run of this strategy scored on both seen and unseen instances.")
-        runs = [r for (_, _, s), r in study.runs(setting).items() if s == strategy]
+        runs = runs_of(study, setting, strategy)
         caption = (
             f"Score of the best test episode on training instances (open) and on unseen ones "
             f"(filled), agents trained on {strategy} instances: interquartile means over "
-            f"{runs_in(runs)} per method. Short lines transfer well."
+            f"{runs_in(runs)} per method. The shorter the line, the better the transfer."
         )
         return Grid(plots, caption)
 
@@ -105,6 +102,6 @@ def _table(study: Study, setting: str) -> Table:
             rows.append(cells)
     caption = (
         "Unseen minus seen: interquartile mean of the best episode on unseen instances minus that "
-        "on training instances, on both scales. Below zero the agent does worse on unseen ones."
+        "on training instances, on both scales. Negative values: worse on unseen instances."
     )
     return table(f"gaps{file_part(study, setting)}", caption, columns, rows)

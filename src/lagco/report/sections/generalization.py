@@ -12,8 +12,7 @@ from lagco.report.reading import Place, Study, count_of
 from lagco.report.sections.common import (
     MEASURE_MEANINGS,
     MEASURE_NAMES,
-    NO_RUNS,
-    by_setting,
+    about_runs,
     digits_of,
     episodes_of,
     file_part,
@@ -29,9 +28,7 @@ from lagco.study.scores import middle, values_of
 
 def blocks(study: Study) -> Sequence[Block] | str:
     """Tables for every measure and selection, then ours beside the paper's."""
-    if not study.settings:
-        return NO_RUNS
-    return by_setting(study, lambda setting: _of_setting(study, setting))
+    return about_runs(study, _of_setting)
 
 
 def _of_setting(study: Study, setting: str) -> list[Block]:
@@ -121,8 +118,8 @@ def _caption(study: Study, setting: str, measure: str, selection: str) -> str:
     refused = sum(row["refused"] for row in study.rows[setting].values())
     if refused:
         text += (
-            f" Padded agents did not take {count_of(refused, 'instance')} larger than their "
-            "padding; those count as score 0, an infinite gap."
+            f" Padded agents refused {count_of(refused, 'instance')} larger than their padding; "
+            "these count as score 0 with an infinite gap."
         )
     if not maximised(measure):
         text += " 2/8: only two of eight instances were solved; the others count as infinite."
@@ -167,9 +164,9 @@ def _by_strategy(study: Study, setting: str) -> list[Block]:
     caption = (
         "Interquartile mean score on unseen instances (best of "
         f"{episodes_of(study, setting)} episodes) per training strategy, with the 95 % bootstrap "
-        f"interval.{' Short horizontal strokes: the paper.' if rows else ''} Lines across: what is "
-        "not trained (dotted random, dashed greedy and solver, long dashes the solver and "
-        "dash-dotted the annealing in equal time)."
+        f"interval.{' Short horizontal strokes: the paper.' if rows else ''} Horizontal lines: "
+        "baselines without training (dotted: random; dashed: greedy and solver; long dashes: "
+        "solver-in-time; dash-dotted: annealing)."
     )
     found += [Legend(methods), Grid(plots, caption)]
     if rows:

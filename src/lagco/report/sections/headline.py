@@ -15,8 +15,7 @@ from lagco.report.reading import Study, count_of, listed
 from lagco.report.sections.common import (
     ALIKE,
     MEASURE_NAMES,
-    NO_RUNS,
-    by_setting,
+    about_runs,
     by_strategy,
     digits_of,
     episodes_of,
@@ -115,10 +114,8 @@ def _on_unseen(policy: Record, runs: Sequence[Record]) -> Record:
 
 
 def blocks(study: Study) -> Sequence[Block] | str:
-    """Findings, the overview table, profiles, ranks, and who does better."""
-    if not study.settings:
-        return NO_RUNS
-    return by_setting(study, lambda setting: _of_setting(study, setting))
+    """Findings, the overview table, performance profiles, ranks and pairwise comparisons."""
+    return about_runs(study, _of_setting)
 
 
 def _of_setting(study: Study, setting: str) -> list[Block]:
@@ -156,17 +153,16 @@ def _of_strategy(study: Study, setting: str, strategy: str) -> list[Block]:
                 Plot("Performance profile", _profiles(results, list(aggregates))),
                 Plot("Mean rank", _ranks(results.ranks())),
                 Plot(
-                    f"{label_of(leader)} does better than …",
+                    f"{label_of(leader)} is ahead of …",
                     _intervals(against, "share of instances", middle=0.5),
                 ),
             ],
-            f"Over {listed(results.problems)}, agents trained on {strategy} instances, unseen "
-            "instances, best test episode. Aggregate score: interquartile mean of all scores "
-            "together. Profile: share of instances with at least a score, mean over problems. "
-            "Rank: by interquartile mean on each problem, 1 is best, mean over problems. "
-            "Does better: on what share of the instances that both were tested on, ties count "
-            "half, mean over problems. Bars: 95 % bootstrap intervals, instances drawn within "
-            "problems.",
+            f"Over {listed(results.problems)}; agents trained on {strategy} instances, best test "
+            "episode on unseen instances. Aggregate score: interquartile mean of all scores. "
+            "Profile: share of instances with at least this score, mean over problems. Rank: by "
+            "interquartile mean on each problem, 1 is best, mean over problems. Ahead: share of "
+            "the instances that both were tested on, ties count half, mean over problems. Bars: "
+            "95 % bootstrap intervals, with instances resampled within problems.",
         ),
     ]
     missing = [
@@ -182,7 +178,7 @@ def _of_strategy(study: Study, setting: str, strategy: str) -> list[Block]:
 def _lead(
     results: _Results, aggregates: Mapping[str, Estimated]
 ) -> tuple[str, dict[str, Estimated]]:
-    """Method with the largest aggregate score, and on which share it beats each other one."""
+    """Method with the largest aggregate score, and the share of instances it wins, by rival."""
     leader = max(results.compared, key=lambda m: aggregates[m].value)
     against = {
         method: better(results.paired(leader), results.paired(method), results.problems)
@@ -215,32 +211,43 @@ def _findings(
 ) -> list[str]:
     trained = [m for m in results.compared if m != leader]
     second = max(trained, key=lambda m: aggregates[m].value)
-    found = [
-        f"{label_of(leader)} has the largest aggregate score over "
-        f"{count_of(len(results.problems), 'problem')}, {aggregates[leader]}, before "
-        f"{label_of(second)} with {aggregates[second]}. It {_verdict(against[second])} than "
-        f"{label_of(second)} on unseen instances (on {share_text(against[second])} of them)."
-    ]
+    over = count_of(len(results.problems), "problem")
+    best, next_best = str(aggregates[leader]), str(aggregates[second])
+    if best == next_best:
+        first = (
+            f"{label_of(leader)} and {label_of(second)} have the largest aggregate score over "
+            f"{over}, {best} each"
+        )
+    else:
+        first = (
+            f"{label_of(leader)} has the largest aggregate score over {over}, {best}; "
+            f"{label_of(second)} follows with {next_best}"
+        )
+    found = [f"{first}. {_duel(leader, label_of(second), against[second])}."]
     apart = [label_of(m) for m in results.trained if m not in results.compared]
     if apart:
         found[0] += f" Not compared, because runs are missing: {listed(apart)}."
-    for when, names in (("Without training", ("greedy",)), ("In equal time", TIMED)):
-        said = [
-            f"{name} scores {aggregates[name]} and {label_of(leader)} {_verdict(against[name])}"
-            f" (on {share_text(against[name])} of the instances)"
+    for when, names in (("Without training", ("greedy",)), ("In the same time", TIMED)):
+        found += [
+            f"{when}, {name} scores {aggregates[name]}. {_duel(leader, 'it', against[name])}."
             for name in names
             if name in aggregates
         ]
-        if said:
-            found.append(f"{when}, {'; '.join(said)}.")
     found += _transfer(study, setting, results) + _growth(study)
     return found
 
 
-def _verdict(share: Estimated) -> str:
+def _duel(leader: str, rival: str, share: Estimated) -> str:
+    """A comparison on unseen instances, by the share of them on which the leader is ahead."""
+    verdict = "neither clearly beats nor loses to"
     if share.low > 0.5:
-        return "does better"
-    return "does worse" if share.high < 0.5 else "does neither clearly better nor worse"
+        verdict = "beats"
+    elif share.high < 0.5:
+        verdict = "loses to"
+    return (
+        f"{label_of(leader)} {verdict} {rival}: it is ahead on {share_text(share)} of the unseen "
+        "instances"
+    )
 
 
 def _transfer(study: Study, setting: str, results: _Results) -> list[str]:
@@ -268,7 +275,7 @@ def _transfer(study: Study, setting: str, results: _Results) -> list[str]:
     return [
         f"Over {'all methods' if whole else listed(map(label_of, trained))}, training on {first} "
         f"instances gives the largest aggregate score, {found[first]}; {second} instances give "
-        f"{found[second]}" + (", an interval that overlaps." if overlap else ".")
+        f"{found[second]}" + (" (the intervals overlap)." if overlap else ".")
     ]
 
 
@@ -280,9 +287,9 @@ def _growth(study: Study) -> list[str]:
     slower = sum(ours < others for ours, others in found)
     medians = [float(np.median(alphas)) for alphas in zip(*found, strict=True)]
     return [
-        f"Whole decisions of projection grow more slowly with size than those of iterative on "
+        f"The decision time of projection grows more slowly with size than that of iterative on "
         f"{slower} of {count_of(len(found), 'problem')} (median exponents {medians[0]:.2f} and "
-        f"{medians[1]:.2f} over the sizes that both have)."
+        f"{medians[1]:.2f}, over the sizes measured for both)."
     ]
 
 
@@ -338,13 +345,13 @@ def _overview(
     caption = (
         f"All problems and methods: interquartile means over unseen instances, best of "
         f"{episodes_of(study, setting)} test episodes, agents trained on {strategy} instances "
-        "(runs: per problem; the paper has 5). Scores are on the paper's scale; ospf and traffic "
-        "also on the solver's scale from the default start, max-cut also by its gap. Bold: the "
-        f"best of the methods. {policies_said(study, setting)} They are shown on the instances "
-        "that agents were tested on."
+        "(runs: per problem; the paper has 5). Scores are on the paper's scale; for ospf and "
+        "traffic also on the solver's scale from the default start, for max-cut also as a gap. "
+        f"Bold: the best method. {policies_said(study, setting)} Baselines are shown on the "
+        "instances that agents were tested on."
     )
     if any(cell.paper is not None for row in rows for cell in row):
-        caption += " Below ours the paper's figures."
+        caption += " In italics: the paper's figures."
     name = f"overview-{strategy}{file_part(study, setting)}"
     return table(name, caption, columns, [*trained, *rest])
 

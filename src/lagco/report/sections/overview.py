@@ -21,7 +21,7 @@ _WHAT = {
     "training": "timed training runs",
     "throughput": "measured rates",
     "latency": "timed decisions",
-    "embedding": "looks at action spaces",
+    "embedding": "measured action spaces",
     "trial": "tuning trials",
     "tune": "searches",
 }
@@ -83,8 +83,8 @@ def _kinds(study: Study) -> Block:
         Column("time", "time spent"),
     )
     caption = (
-        "Tasks by kind. Missing counts the training runs that the study was last started with and "
-        "that have no record, failed ones included; a dash where that is not known."
+        "Tasks by kind. Missing: planned training runs without a record, including failed ones; a "
+        "dash if that is not known."
     )
     return Shown(table("tasks", caption, columns, rows))
 

@@ -11,8 +11,7 @@ from lagco.report.plots import figure, label, numbers
 from lagco.report.reading import Study, count_of
 from lagco.report.sections.common import (
     MEASURE_NAMES,
-    NO_RUNS,
-    by_setting,
+    about_runs,
     episodes_of,
     file_part,
     slug,
@@ -26,10 +25,8 @@ _LEVEL = 0.05
 
 
 def blocks(study: Study) -> Sequence[Block] | str:
-    """All statistics, the leader against the others, and who beats whom."""
-    if not study.settings:
-        return NO_RUNS
-    return by_setting(study, lambda setting: _of_setting(study, setting))
+    """Statistics of every entry, the best method against the next, pairwise comparisons."""
+    return about_runs(study, _of_setting)
 
 
 def _of_setting(study: Study, setting: str) -> list[Block]:
@@ -47,11 +44,11 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
     plots = _improvement(study, setting)
     if plots:
         caption = (
-            "How often the method of the row does better than the method of the column on an "
-            "unseen instance drawn at random (ties count half), all strategies and runs together; "
-            "0.5 means no difference."
+            "Probability that the method of the row does better than the method of the column on a "
+            "random unseen instance (ties count half), over all strategies and runs; 0.5 means no "
+            "difference."
         )
-        found += [Heading("Who beats whom"), Grid(plots, caption, wide=True)]
+        found += [Heading("Pairwise comparisons"), Grid(plots, caption, wide=True)]
     return found
 
 
@@ -66,8 +63,8 @@ def _normality(study: Study, setting: str) -> Block:
     rejected = sum(p < _LEVEL for p in tested)
     return Text(
         f"The Shapiro–Wilk test rejects normality at the 5 % level for {rejected} of "
-        f"{count_of(len(tested), 'sample')} of scores. So tables show interquartile means "
-        "and percentiles, and intervals come from the bootstrap, which assumes no distribution."
+        f"{count_of(len(tested), 'sample')} of scores. This is why tables show interquartile means "
+        "and percentiles, and why intervals come from the bootstrap, which assumes no distribution."
     )
 
 
@@ -110,9 +107,9 @@ def _statistics(study: Study, setting: str, problem: str) -> Table:
     caption = (
         f"{problem}: {MEASURE_NAMES[study.measure_of(problem)]} on unseen instances (best of "
         f"{episodes_of(study, setting)} episodes, final state), as in the paper's extended tables"
-        f"{'' if study.departures(setting) else ', whose figures stand in the last line'}. Below "
-        "IQM and mean their 95 % bootstrap intervals. A small p speaks against a normal "
-        "distribution; there is none where all values are equal."
+        f"{'' if study.departures(setting) else ', whose figures are in the last line'}. Below "
+        "IQM and mean are their 95 % bootstrap intervals. A small p is evidence against a normal "
+        "distribution; there is no p if all values are equal."
     )
     name = f"statistics-{slug(problem)}{file_part(study, setting)}"
     return table(name, caption, columns, rows, "95 %")

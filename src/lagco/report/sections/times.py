@@ -8,11 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from lagco.report.blocks import Block, Grid, Heading, Plot, Shown, Together, switch
+from lagco.report.blocks import Block, Grid, Heading, Shown, Together, switch
 from lagco.report.palette import label_of, methods_in_order, problems_in_order
 from lagco.report.plots import axis, dots, figure, log_axis, named_axis, numbers
 from lagco.report.reading import Study
-from lagco.report.sections.common import by_setting, by_strategy, file_part, runs_in, slug
+from lagco.report.sections.common import (
+    by_setting,
+    by_strategy,
+    file_part,
+    plots_by_problem,
+    runs_in,
+    runs_of,
+    slug,
+)
 from lagco.report.tables import Cell, Column, Table, mark_best, table
 from lagco.study import Record, training_times
 
@@ -85,15 +93,14 @@ def _std(values: Sequence[float]) -> float | None:
 
 def _of_setting(study: Study, setting: str) -> list[Block]:
     def both(strategy: str) -> Block:
-        plots = [
-            Plot(problem, _seconds(study, setting, problem, strategy), height=220)
-            for problem in study.problems_of(setting)
-        ]
-        runs = [r for (_, _, s), r in study.runs(setting).items() if s == strategy]
+        plots = plots_by_problem(
+            study, setting, lambda p: _seconds(study, setting, p, strategy), height=220
+        )
+        runs = runs_of(study, setting, strategy)
         caption = (
             f"{_unit(study).capitalize()} of training, one mark per run ({runs_in(runs)} per "
             f"method), agents trained on {strategy} instances; pre-training of the encoder, which "
-            "methods share, not included. Runs side by side on one machine slow each other down."
+            "methods share, not included. Runs that share a machine slow each other down."
         )
         return Together([Grid(plots, caption), Shown(_table(study, setting, strategy))])
 
@@ -143,7 +150,7 @@ def _table(study: Study, setting: str, strategy: str) -> Table:
         rows.append([Cell(problem), *mark_best(cells, columns[1:], smallest=True)])
     caption = (
         f"{_unit(study).capitalize()} of training, agents trained on {strategy} instances: mean "
-        "over runs, and the least to the most. Bold: the shortest."
+        "over runs, and their range. Bold: the shortest."
     )
     name = f"training-times-{strategy}{file_part(study, setting)}"
     return table(name, caption, columns, rows, "range")
@@ -188,7 +195,7 @@ def _rates(records: Sequence[Record]) -> Table:
         )
     caption = (
         "Environment steps per second with nothing else running: in training (rollouts and "
-        "updates), of PPO on CartPole with the same networks and batches in the same session (what "
-        "an environment that costs nothing would reach), and in testing."
+        "updates), of PPO on CartPole with the same networks and batches in the same session (an "
+        "environment that costs almost nothing), and in testing."
     )
     return table("rates", caption, columns, rows)
