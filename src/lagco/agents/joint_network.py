@@ -9,6 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim.adam import adam
 
+from lagco.agents.network import Perceptron, layer_arrays, stored_activation, stored_layers
+from lagco.arrays import Array
+
 #: (gradient, output of the activation) -> gradient of its input
 Derivative: TypeAlias = "Callable[[Tensor, Tensor], Tensor]"
 
@@ -101,6 +104,14 @@ class JointNetwork:
         self._passed = inputs, found
         return [entering[-1] for entering in found]
 
+    def forward_last(self, inputs: Tensor) -> Tensor:
+        """Outputs (B, ·) of the last perceptron alone, which are not differentiated."""
+        first, width = self._first, self._widths[-1]
+        found = torch.addmm(first.bias[-width:], inputs, first.transposed[:, -width:])
+        for layer in self._rest[-1]:
+            found = layer.forward(self._activation(found))
+        return found
+
     def backward(self, gradients: Sequence[Tensor]) -> None:
         """Write :attr:`gradient` for gradients of the outputs of the last pass."""
         inputs, found = self._passed
@@ -149,6 +160,7 @@ class TwinNetwork:
         extractor = policy.mlp_extractor
         valuing = [*linear_modules(extractor.value_net), policy.value_net]
         self._own: nn.Module | None = None
+        self._policy = extractor.policy_net, policy.action_net
         chains = [[*linear_modules(extractor.policy_net), policy.action_net], valuing]
         if isinstance(policy.action_net, nn.Identity):
             self._own, chains = extractor.policy_net, [valuing]
@@ -163,6 +175,25 @@ class TwinNetwork:
         with torch.set_grad_enabled(self._own.training):
             self._outputs = self._own(observations)
         return self._outputs.detach(), values[:, 0]
+
+    def policy(self) -> Callable[[Array], Array]:
+        """The policy as it is now, from few observations (N, w) to its outputs (N, d)."""
+        if self._own is not None:
+            return self._own_outputs
+        arrays = layer_arrays("policy", *self._policy)
+        layers, activation = stored_layers(arrays, "policy"), stored_activation(arrays, "policy")
+        return Perceptron(layers, activation).of_few
+
+    def _own_outputs(self, observations: Array) -> Array:
+        assert self._own is not None
+        with torch.no_grad():
+            found = self._own(torch.from_numpy(observations).to(self.joint.gradient.device))
+        outputs: Array = found.cpu().numpy()
+        return outputs
+
+    def values(self, observations: Tensor) -> Tensor:
+        """Values (B,) alone."""
+        return self.joint.forward_last(observations)[:, 0]
 
     def backward(self, outputs: Tensor, values: Tensor) -> None:
         """Write the gradients of all parameters for those of the last pass: (B, d), (B,)."""
