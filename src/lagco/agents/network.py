@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numba import njit
 
+from lagco.agents.compiled_network import multiply
 from lagco.agents.config import ACTIVATIONS, PPOConfig, TrainConfig
 from lagco.arrays import Array
 from lagco.embedding.devices import torch_device
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 SLOPE = np.float32(0.01)
 _FIRST = np.zeros(1, dtype=np.int64)
-#: inputs that MKL sums before it adds them to an output
-_BLOCK = 192
 #: name of the array that says which activation a network has
 ACTIVATION = "activation"
 #: names of the arrays of a user's own network: its state, and its widths
@@ -88,9 +87,9 @@ class Perceptron:
         return pass_layers(inputs, self._layers, self.activation)
 
     def of_few(self, inputs: Array) -> Array:
-        """Outputs (k, out) for inputs (k, in) that are few, summed as torch sums many.
+        """Outputs (k, out) for inputs (k, in) that are few, with the bits of torch.
 
-        Their bits are those of a pass of torch over eight or more rows where its BLAS is MKL.
+        See :mod:`lagco.agents.compiled_network`.
         """
         found: Array = forward_few(inputs, self._weights, self._biases, SLOPE, self._kind)
         return found
@@ -180,25 +179,10 @@ def _activate(y, slope, kind):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def forward_few(x, weights, biases, slope, kind):  # type: ignore[no-untyped-def]
-    """The same for inputs (k, in): sums over blocks of inputs are added to the bias one by one.
-
-    That is how MKL does it, with blocks of 192, or with two halves if there are fewer than 384.
-    """
-    rows = np.arange(x.shape[0])
+    """The same for inputs (k, in), summed as torch sums them."""
     for layer in range(len(weights)):
-        w = weights[layer]
-        inputs, width = w.shape
-        block = inputs // 2 if _BLOCK < inputs < 2 * _BLOCK and inputs % 2 == 0 else _BLOCK
-        y = np.empty((x.shape[0], width), np.float32)
-        part = np.empty_like(y)
-        y[:] = biases[layer]
-        for start in range(0, inputs, block):
-            stop = min(start + block, inputs)
-            part[:] = 0.0
-            factors = np.ascontiguousarray(x[:, start:stop])
-            table = w[start:stop].reshape(1, stop - start, width)
-            add_products(part, rows, x.shape[0], factors, stop - start, table, 0)
-            y += part
+        y = np.empty((x.shape[0], weights[layer].shape[1]), np.float32)
+        multiply(x, weights[layer], biases[layer], y)
         if layer < len(weights) - 1:
             _activate(y.reshape(y.size), slope, kind)
         x = y

@@ -131,12 +131,10 @@ class BatchedPPO(PPO):
 
     def differentiate(self, rollout: Rollout, chosen: Array, weighting: Weighting) -> Array:
         """Write the gradient over some transitions to the parameters; parts of the loss."""
-        device = self.device
-        rows = torch.from_numpy(chosen).to(device)
-        outputs, values = self.network.forward(rollout.observations.index_select(0, rows))
-        loss = self.head.loss(host(outputs), host(values), rollout, chosen, weighting)
-        self.network.backward(
-            torch.from_numpy(loss.outputs).to(device), torch.from_numpy(loss.values).to(device)
+        loss = self.network.differentiate(
+            rollout.observations,
+            chosen,
+            lambda outputs, values: self.head.loss(outputs, values, rollout, chosen, weighting),
         )
         if self.head.extra is not None:
             assert self.head.extra.grad is not None
