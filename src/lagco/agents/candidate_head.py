@@ -42,7 +42,8 @@ class CandidateStore:
 
     Attributes:
         numbers: component vectors of all states, one behind the other.
-        members: rows of the components that actions consist of, likewise.
+        members: rows that actions consist of, likewise: component by component, rows of all
+            components numbered through.
         components: int64 (slots, components, 4), see the columns above; 0 rows for none.
         first: int64 (slots,), where the members of a state begin; -1 where candidate i is row i
             of the only component.
@@ -154,8 +155,14 @@ def _put(tables, starts, index, numbers, used, members, first, described):  # ty
     counts = lengths
     if first >= 0:
         counts = np.empty(components, np.int64)
-        places = members[first : first + index.size].reshape(index.shape)
+        places = np.empty(index.shape, np.int32)
         trim(index, lengths, kept, counts, places)
+        actions, before = index.shape[0], 0
+        for c in range(components):
+            column = members[first + c * actions : first + (c + 1) * actions]
+            for k in range(actions):
+                column[k] = places[k, c] + before
+            before += counts[c]
     for c in range(components):
         rows, width = counts[c], tables[c].shape[1]
         described[c, _AT], described[c, _ROWS] = used, rows
@@ -172,8 +179,11 @@ def _put(tables, starts, index, numbers, used, members, first, described):  # ty
 def _logits(  # type: ignore[no-untyped-def]
     proto, cold, numbers, members, described, begin, count, parts, out
 ):
-    """Logits (count,) of one state; `parts` are the products of component rows, if indexed."""
-    done = 0
+    """Logits (count,) of one state; `parts` are the products of component rows, if indexed.
+
+    Returns how many components there are.
+    """
+    done = present = 0
     for c in range(described.shape[0]):
         at, rows, width, start = described[c]
         into = out if begin < 0 else parts[done:]
@@ -186,18 +196,16 @@ def _logits(  # type: ignore[no-untyped-def]
             into[r] = total * cold
         done += rows
         if begin < 0:
-            return
-    present = 0
-    for c in range(described.shape[0]):
-        if described[c, _ROWS] > 0:
+            return 1
+        if rows > 0:
             present = c + 1
     for j in range(count):
-        total = np.float32(0.0)
-        offset = 0
-        for c in range(present):
-            total += parts[offset + members[begin + j * present + c]]
-            offset += described[c, _ROWS]
-        out[j] = total
+        out[j] = np.float32(0.0)
+    for c in range(present):
+        rows_of = members[begin + c * count : begin + (c + 1) * count]
+        for j in range(count):
+            out[j] += parts[np.uint32(rows_of[j])]  # unsigned: not to be checked for a sign
+    return present
 
 
 @njit(cache=True)
@@ -256,7 +264,9 @@ def _loss(  # type: ignore[no-untyped-def]
     for b in range(batch):
         slot = chosen[b]
         count, begin, described = counts[slot], first[slot], components[slot]
-        _logits(protos[b], cold, numbers, members, described, begin, count, parts, logits)
+        present = _logits(
+            protos[b], cold, numbers, members, described, begin, count, parts, logits
+        )
         largest, total = _softmax(logits[:count], powers)
         log_total = largest + math.log(total)
         mean = 0.0  # of the log-probability
@@ -275,26 +285,23 @@ def _loss(  # type: ignore[no-untyped-def]
         powers[action] += change
         for j in range(count):
             d_log_temperature[0] -= powers[j] * logits[j]
-        _spread(powers, cold, numbers, members, described, begin, count, parts, d_protos[b])
+        _spread(
+            powers, cold, numbers, members, described, begin, count, present, parts, d_protos[b]
+        )
     value_loss(values, returns, chosen, weight, d_values, shares)
 
 
 @njit(cache=True, fastmath={"contract", "reassoc"})
 def _spread(  # type: ignore[no-untyped-def]
-    changes, cold, numbers, members, described, begin, count, parts, out
+    changes, cold, numbers, members, described, begin, count, present, parts, out
 ):
     """Gradient of a proto-action from that of the logits: the transpose of :func:`_logits`."""
     if begin >= 0:
-        present = 0
-        for c in range(described.shape[0]):
-            if described[c, _ROWS] > 0:
-                present = c + 1
         parts[:] = 0.0
-        for j in range(count):
-            offset = 0
-            for c in range(present):
-                parts[offset + members[begin + j * present + c]] += changes[j]
-                offset += described[c, _ROWS]
+        for c in range(present):
+            rows_of = members[begin + c * count : begin + (c + 1) * count]
+            for j in range(count):
+                parts[np.uint32(rows_of[j])] += changes[j]
     done = 0
     for c in range(described.shape[0]):
         at, rows, width, start = described[c]

@@ -107,17 +107,23 @@ class GaussianHead(Head):
     def __init__(self, log_std: torch.nn.Parameter, low: Array, high: Array) -> None:
         self.extra = log_std
         self._low, self._high = low, high
+        self.begin(0, 0)
+
+    def begin(self, steps: int, envs: int) -> None:
+        """See :class:`Head`."""
+        log_std = host(self.extra)
+        self._deviation = np.exp(log_std)
+        self._constant = (log_std + _HALF_LOG_TWO_PI).sum()
 
     def draw(self, outputs: Array, step: int) -> tuple[Array, Array]:
         """See :class:`Head`."""
-        log_std = host(self.extra)
         noise = torch.randn(outputs.shape).numpy()
-        log_probs = -0.5 * np.square(noise).sum(axis=1) - (log_std + _HALF_LOG_TWO_PI).sum()
-        return outputs + np.exp(log_std) * noise, log_probs
+        log_probs = -0.5 * np.square(noise).sum(axis=1) - self._constant
+        return outputs + self._deviation * noise, log_probs
 
     def executed(self, actions: Array) -> Array:
         """See :class:`Head`."""
-        return np.clip(actions, self._low, self._high)
+        return np.minimum(np.maximum(actions, self._low), self._high)  # np.clip is slower
 
     def loss(
         self, outputs: Array, values: Array, rollout: Rollout, chosen: Array, weighting: Weighting
@@ -247,15 +253,18 @@ def _gaussian_loss(  # type: ignore[no-untyped-def]
     constant = 0.0
     for c in range(width):
         constant += log_std[c] + _HALF_LOG_TWO_PI
+    apart = np.empty_like(factor)
     for b in range(count):
-        log_prob = -constant
+        taken, mean, into = actions[chosen[b]], means[b], d_means[b]  # rows make vectors of loops
         for c in range(width):
-            z = (actions[chosen[b], c] - means[b, c]) * factor[c]
+            apart[c] = (taken[c] - mean[c]) * factor[c]
+        log_prob = -constant
+        for z in apart:
             log_prob -= 0.5 * z * z
         change = clipped(log_prob, before[chosen[b]], advantage[b], clip, count, parts)
         for c in range(width):
-            z = (actions[chosen[b], c] - means[b, c]) * factor[c]
-            d_means[b, c] = change * z * factor[c]
+            z = apart[c]
+            into[c] = change * z * factor[c]
             d_log_std[c] += change * (z * z - 1.0)
     for c in range(width):
         d_log_std[c] -= entropy

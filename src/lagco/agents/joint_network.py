@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.optim.adam import adam
+
+from lagco.agents.compiled_network import LEAST, differentiate_chain, pass_chain, sum_columns
+from lagco.agents.heads import Loss, host
+from lagco.agents.network import SLOPE, Perceptron, layer_arrays, stored_activation, stored_layers
+from lagco.arrays import Array
 
 #: (gradient, output of the activation) -> gradient of its input
 Derivative: TypeAlias = "Callable[[Tensor, Tensor], Tensor]"
@@ -59,6 +64,7 @@ class JointNetwork:
 
     Attributes:
         gradient: of all parameters, one behind the other.
+        layers: the first layers as one, and those behind them per perceptron.
     """
 
     def __init__(
@@ -86,6 +92,7 @@ class JointNetwork:
             ]
             for chain in chains
         ]
+        self.layers = self._first, self._rest
         self._passed: tuple[Tensor, list[list[Tensor]]] = torch.empty(0), []
 
     def forward(self, inputs: Tensor) -> list[Tensor]:
@@ -100,6 +107,14 @@ class JointNetwork:
             found.append(entering)
         self._passed = inputs, found
         return [entering[-1] for entering in found]
+
+    def forward_last(self, inputs: Tensor) -> Tensor:
+        """Outputs (B, ·) of the last perceptron alone, which are not differentiated."""
+        first, width = self._first, self._widths[-1]
+        found = torch.addmm(first.bias[-width:], inputs, first.transposed[:, -width:])
+        for layer in self._rest[-1]:
+            found = layer.forward(self._activation(found))
+        return found
 
     def backward(self, gradients: Sequence[Tensor]) -> None:
         """Write :attr:`gradient` for gradients of the outputs of the last pass."""
@@ -118,22 +133,76 @@ class JointNetwork:
         if factor < 1.0:
             self.gradient.mul_(factor)
         group, (mean, square, step) = self._group, self._moments
-        adam(
+        step.add_(1.0)
+        torch._fused_adam_(  # torch.optim.adam.adam takes as long to get here as this takes
             [self._flat],
             [self.gradient],
             [mean],
             [square],
             [],
             [step],
-            fused=True,
             amsgrad=False,
+            lr=group["lr"],
             beta1=group["betas"][0],
             beta2=group["betas"][1],
-            lr=group["lr"],
             weight_decay=group["weight_decay"],
             eps=group["eps"],
             maximize=False,
         )
+
+
+class _Chain:
+    """A perceptron behind the first layer: arrays for its compiled pass over batches of one size.
+
+    Args:
+        layers: behind the first one.
+        low: where its part of the first layer begins.
+        rows: of a batch.
+    """
+
+    def __init__(self, layers: Sequence[_Layer], low: int, rows: int) -> None:
+        widths = [len(layers[0].transposed), *(len(layer.bias) for layer in layers)]
+        self._tensors = [torch.empty(rows, width) for width in widths]
+        self._entering = tuple([tensor.numpy() for tensor in self._tensors])
+        self._low, self._last = low, layers[-1]
+        self._weights, self._biases, *self._gradients = zip(
+            *[
+                (_numpy(e.weight), _numpy(e.bias), _numpy(e.weight_gradient), _numpy(e.bias_gradient))
+                for e in layers
+            ],
+            strict=True,
+        )
+        self._single = widths[-1] == 1
+
+    def forward(self, first: Array) -> Array:
+        """Outputs (rows, ·) for those of the first layer; a buffer."""
+        passed = slice(0, -1) if self._single else slice(None)
+        pass_chain(
+            first, self._low, SLOPE, self._weights[passed], self._biases[passed], self._entering
+        )
+        if self._single:
+            *_, entered, outputs = self._tensors
+            torch.addmm(self._last.bias, entered, self._last.transposed, out=outputs)
+        return self._entering[-1]
+
+    def backward(self, gradient: Array, first: Array) -> None:
+        """Write gradients of the parameters, and of the outputs of the first layer."""
+        if self._single:
+            self._last.backward(torch.from_numpy(gradient), self._tensors[-2])
+        differentiate_chain(
+            gradient, SLOPE, self._weights, self._entering, *self._gradients, self._low, first
+        )
+
+
+class _Buffers:
+    """What a pass over a batch of `rows` rows writes to."""
+
+    def __init__(self, joint: JointNetwork, rows: int) -> None:
+        first, rest = joint.layers
+        self.inputs = torch.empty(rows, first.weight.shape[1])
+        self.first, self.changes = torch.empty(2, rows, len(first.bias))
+        starts = np.cumsum([0, *(layers[0].weight.shape[1] for layers in rest[:-1])]).tolist()
+        self.chains = [_Chain(each, low, rows) for each, low in zip(rest, starts, strict=True)]
 
 
 class TwinNetwork:
@@ -149,11 +218,16 @@ class TwinNetwork:
         extractor = policy.mlp_extractor
         valuing = [*linear_modules(extractor.value_net), policy.value_net]
         self._own: nn.Module | None = None
+        self._policy = extractor.policy_net, policy.action_net
         chains = [[*linear_modules(extractor.policy_net), policy.action_net], valuing]
         if isinstance(policy.action_net, nn.Identity):
             self._own, chains = extractor.policy_net, [valuing]
         self.joint = JointNetwork(policy, chains, policy.activation_fn, policy.optimizer)
         self._outputs = torch.empty(0)
+        on_host = self.joint.gradient.device.type == "cpu"
+        leaky = policy.activation_fn is nn.LeakyReLU
+        self._compiled = on_host and leaky and self._own is None
+        self._buffers: dict[int, _Buffers] = {}
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
         """The policy's outputs (B, d) and values (B,)."""
@@ -163,6 +237,53 @@ class TwinNetwork:
         with torch.set_grad_enabled(self._own.training):
             self._outputs = self._own(observations)
         return self._outputs.detach(), values[:, 0]
+
+    def differentiate(
+        self, observations: Tensor, chosen: Array, loss: Callable[[Array, Array], Loss]
+    ) -> Loss:
+        """Write the gradient of a loss over some observations, given as a function of outputs."""
+        rows = torch.from_numpy(chosen).to(observations.device)
+        if not self._compiled or len(chosen) < LEAST:
+            outputs, values = self.forward(observations.index_select(0, rows))
+            found = loss(host(outputs), host(values))
+            device = observations.device
+            self.backward(
+                torch.from_numpy(found.outputs).to(device), torch.from_numpy(found.values).to(device)
+            )
+            return found
+        buffers = self._buffers.get(len(chosen))
+        if buffers is None:
+            buffers = self._buffers[len(chosen)] = _Buffers(self.joint, len(chosen))
+        first, _ = self.joint.layers
+        inputs = torch.index_select(observations, 0, rows, out=buffers.inputs)
+        entered = torch.addmm(first.bias, inputs, first.transposed, out=buffers.first).numpy()
+        policy, valuing = buffers.chains
+        found = loss(policy.forward(entered), valuing.forward(entered)[:, 0])
+        changes = buffers.changes.numpy()
+        policy.backward(found.outputs, changes)
+        valuing.backward(found.values[:, None], changes)
+        torch.mm(buffers.changes.t(), inputs, out=first.weight_gradient)
+        sum_columns(changes, _numpy(first.bias_gradient))
+        return found
+
+    def policy(self) -> Callable[[Array], Array]:
+        """The policy as it is now, from few observations (N, w) to its outputs (N, d)."""
+        if self._own is not None:
+            return self._own_outputs
+        arrays = layer_arrays("policy", *self._policy)
+        layers, activation = stored_layers(arrays, "policy"), stored_activation(arrays, "policy")
+        return Perceptron(layers, activation).of_few
+
+    def _own_outputs(self, observations: Array) -> Array:
+        assert self._own is not None
+        with torch.no_grad():
+            found = self._own(torch.from_numpy(observations).to(self.joint.gradient.device))
+        outputs: Array = found.cpu().numpy()
+        return outputs
+
+    def values(self, observations: Tensor) -> Tensor:
+        """Values (B,) alone."""
+        return self.joint.forward_last(observations)[:, 0]
 
     def backward(self, outputs: Tensor, values: Tensor) -> None:
         """Write the gradients of all parameters for those of the last pass: (B, d), (B,)."""
@@ -219,4 +340,10 @@ def _joined(first: Any, shape: tuple[int, ...]) -> Tensor:
     """Neighbouring views of one array as one view, which begins with the first."""
     strides = (shape[1], 1) if len(shape) == 2 else (1,)
     found: Tensor = first.as_strided(shape, strides)
+    return found
+
+
+def _numpy(tensor: Tensor) -> Array:
+    """The same memory as an array."""
+    found: Array = tensor.detach().numpy()
     return found

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 from numba import njit
 
+from lagco.agents.compiled_network import multiply
 from lagco.agents.config import ACTIVATIONS, PPOConfig, TrainConfig
 from lagco.arrays import Array
 from lagco.embedding.devices import torch_device
@@ -85,6 +86,14 @@ class Perceptron:
             return single
         return pass_layers(inputs, self._layers, self.activation)
 
+    def of_few(self, inputs: Array) -> Array:
+        """Outputs (k, out) for inputs (k, in) that are few, with the bits of torch.
+
+        See :mod:`lagco.agents.compiled_network`.
+        """
+        found: Array = forward_few(inputs, self._weights, self._biases, SLOPE, self._kind)
+        return found
+
     @property
     def layers(self) -> Layers:
         """Weight (in, out) and bias (out,) per layer."""
@@ -147,18 +156,35 @@ def forward(x, weights, biases, slope, kind):  # type: ignore[no-untyped-def]
         one, table = y.reshape(1, y.shape[0]), w.reshape(1, w.shape[0], w.shape[1])
         add_products(one, _FIRST, 1, x.reshape(1, x.shape[0]), w.shape[0], table, 0)
         if layer < len(weights) - 1:
-            if kind == 0:
-                for o in range(y.shape[0]):
-                    y[o] = max(y[o], slope * y[o])
-            elif kind == 1:
-                for o in range(y.shape[0]):
-                    y[o] = max(y[o], np.float32(0))
-            elif kind == 2:
-                for o in range(y.shape[0]):
-                    y[o] = math.tanh(y[o])
-            else:
-                for o in range(y.shape[0]):
-                    y[o] = y[o] if y[o] > 0 else math.expm1(y[o])
+            _activate(y, slope, kind)
+        x = y
+    return x
+
+
+@njit(cache=True)
+def _activate(y, slope, kind):  # type: ignore[no-untyped-def]
+    if kind == 0:
+        for o in range(y.shape[0]):
+            y[o] = max(y[o], slope * y[o])
+    elif kind == 1:
+        for o in range(y.shape[0]):
+            y[o] = max(y[o], np.float32(0))
+    elif kind == 2:
+        for o in range(y.shape[0]):
+            y[o] = math.tanh(y[o])
+    else:
+        for o in range(y.shape[0]):
+            y[o] = y[o] if y[o] > 0 else math.expm1(y[o])
+
+
+@njit(cache=True)
+def forward_few(x, weights, biases, slope, kind):  # type: ignore[no-untyped-def]
+    """The same for inputs (k, in), summed as torch sums them."""
+    for layer in range(len(weights)):
+        y = np.empty((x.shape[0], weights[layer].shape[1]), np.float32)
+        multiply(x, weights[layer], biases[layer], y)
+        if layer < len(weights) - 1:
+            _activate(y.reshape(y.size), slope, kind)
         x = y
     return x
 

@@ -48,18 +48,20 @@ class BatchedPPO(PPO):
     def collect_rollouts(
         self, env: Any, callback: Any, rollout_buffer: Any, n_rollout_steps: int
     ) -> bool:
-        """Fill the buffer in place, with one pass of the networks for all environments."""
+        """Fill the buffer in place, with one pass of the policy for all environments.
+
+        Actions do not depend on values, so these are computed for all steps at the end.
+        """
         self.policy.set_training_mode(False)
-        buffer, head = rollout_buffer, self.head
+        buffer, head, predict = rollout_buffer, self.head, self.network.policy()
         head.begin(n_rollout_steps, env.num_envs)
         callback.on_rollout_start()
         dones: Any = None
-        values: Any = None
+        cut: list[tuple[int, list[int], Array]] = []
         for step in range(n_rollout_steps):
             assert isinstance(self._last_obs, np.ndarray)
             buffer.observations[step] = self._last_obs
-            outputs, values = self._pass(self._last_obs)
-            actions, log_probs = head.draw(outputs, step)
+            actions, log_probs = head.draw(predict(self._last_obs), step)
             new_obs, rewards, dones, infos = env.step(head.executed(actions))
             self.num_timesteps += env.num_envs
             callback.update_locals(locals())
@@ -67,14 +69,17 @@ class BatchedPPO(PPO):
                 return False
             if dones.any():
                 self._update_info_buffer(infos, dones)
-                self._bootstrap(rewards, dones, infos)
+                cut += _cut_off(step, dones, infos)
             buffer.actions[step] = actions.reshape(buffer.actions[step].shape)
             buffer.rewards[step] = rewards
             buffer.episode_starts[step] = self._last_episode_starts
-            buffer.values[step] = values
             buffer.log_probs[step] = log_probs
             self._last_obs, self._last_episode_starts = new_obs, dones
         buffer.pos, buffer.full = n_rollout_steps, True
+        seen = buffer.observations.reshape(-1, buffer.observations.shape[-1])
+        buffer.values[:] = self._values(seen).reshape(buffer.values.shape)
+        for step, indices, last in cut:
+            buffer.rewards[step, indices] += self.gamma * self._pass(last)[1]
         assert isinstance(self._last_obs, np.ndarray)
         values = torch.from_numpy(self._pass(self._last_obs)[1].copy())
         buffer.compute_returns_and_advantage(last_values=values, dones=dones)
@@ -87,12 +92,9 @@ class BatchedPPO(PPO):
         outputs, values = self.network.forward(torch.from_numpy(observations).to(self.device))
         return host(outputs), host(values)
 
-    def _bootstrap(self, rewards: Array, dones: Array, infos: list[dict[str, Any]]) -> None:
-        """Add the value of the last state to rewards of episodes that were cut off."""
-        cut = [i for i in np.flatnonzero(dones) if infos[i].get("TimeLimit.truncated", False)]
-        if cut:
-            last = np.stack([infos[i]["terminal_observation"] for i in cut])
-            rewards[cut] += self.gamma * self._pass(last)[1]
+    def _values(self, observations: Array) -> Array:
+        """Values (N,)."""
+        return host(self.network.values(torch.from_numpy(observations).to(self.device)))
 
     def train(self) -> None:
         """Epochs of gradient steps over the rollout."""
@@ -129,12 +131,10 @@ class BatchedPPO(PPO):
 
     def differentiate(self, rollout: Rollout, chosen: Array, weighting: Weighting) -> Array:
         """Write the gradient over some transitions to the parameters; parts of the loss."""
-        device = self.device
-        rows = torch.from_numpy(chosen).to(device)
-        outputs, values = self.network.forward(rollout.observations.index_select(0, rows))
-        loss = self.head.loss(host(outputs), host(values), rollout, chosen, weighting)
-        self.network.backward(
-            torch.from_numpy(loss.outputs).to(device), torch.from_numpy(loss.values).to(device)
+        loss = self.network.differentiate(
+            rollout.observations,
+            chosen,
+            lambda outputs, values: self.head.loss(outputs, values, rollout, chosen, weighting),
         )
         if self.head.extra is not None:
             assert self.head.extra.grad is not None
@@ -160,3 +160,14 @@ class BatchedPPO(PPO):
             record("train/std", float(np.exp(host(self.policy.log_std)).mean()))
         record("train/n_updates", self._n_updates, exclude="tensorboard")
         record("train/clip_range", weighting.clip)
+
+
+def _cut_off(
+    step: int, dones: Array, infos: list[dict[str, Any]]
+) -> list[tuple[int, list[int], Array]]:
+    """The environments whose episodes were cut off at a step, and what was observed last there.
+
+    The values of these observations belong to the rewards of that step.
+    """
+    cut = [i for i in np.flatnonzero(dones) if infos[i].get("TimeLimit.truncated", False)]
+    return [(step, cut, np.stack([infos[i]["terminal_observation"] for i in cut]))] if cut else []

@@ -37,6 +37,7 @@ from lagco.search import (
     FlatSpace,
     Metric,
     Neighbours,
+    PathSet,
     PathSpace,
     Plan,
     ProductSpace,
@@ -72,6 +73,8 @@ class ActionSet:
         self._rows: Array | None = None
         self._found: tuple[Array, Array] = (NONE, NONE)
         self._space: FlatSpace | ProductSpace | PathSpace | None = None
+        self._paths_read: tuple[PathSet, Array, float] | None = None
+        self._slots: Array | None = None
 
     # -- the space that is searched
 
@@ -99,6 +102,19 @@ class ActionSet:
             return None, None
         return self._tables[path.ends], self._state.views[path.ends_view]
 
+    def _read_paths(self, path: PathPart) -> tuple[PathSet, Array, float]:
+        """What :meth:`PathReader.read` finds, looked up once."""
+        if self._paths_read is None:
+            self._paths_read = path.reader.read(self._state, *self._demands(path))
+        return self._paths_read
+
+    def _slot_tables(self, path: PathPart) -> Array:
+        """Vectors of the nodes at each position of a path, computed once."""
+        if self._slots is None:
+            paths, scale = self._read_paths(path)[0], self._layout.scales[path.name]
+            self._slots = path.reader.tables(self._state, paths, *scale)
+        return self._slots
+
     def _paths(self, path: PathPart) -> FlatSpace | PathSpace:
         reader, layout = path.reader, self._layout
         if layout.references or layout.different:
@@ -106,21 +122,20 @@ class ActionSet:
                 "a path beside components with reference= or different_from= is not supported; "
                 "declare such conditions in is_valid_action()"
             )
-        demands, view = self._demands(path)
-        paths = reader.paths(self._state, demands, view)
+        demands, _ = self._demands(path)
+        paths = self._read_paths(path)[0]
         mean, factor = layout.scales[path.name]
         leading = [self._tables[n].vectors for n in self._names if n != path.ends]
         demand_vectors = None if demands is None else demands.vectors
         if reader.pooling is None and layout.projection is None:
-            tables = reader.tables(self._state, paths, mean, factor)
-            return PathSpace(paths, tables, demand_vectors, leading)
+            return PathSpace(paths, self._slot_tables(path), demand_vectors, leading)
         nodes = paths.nodes
         blank = np.zeros((nodes, 1), dtype=np.float32)
         rows = PathSpace(paths, blank, demand_vectors, leading).list()
         self._rows = rows
         nodes_of = rows[:, -paths.positions :]
         if reader.pooling is None:
-            tables = reader.tables(self._state, paths, mean, factor)
+            tables = self._slot_tables(path)
             there = nodes_of < nodes
             safe = np.where(there, nodes_of, 0)
             slots = [
@@ -257,15 +272,13 @@ class ActionSet:
         if path is None:
             axes = self._shape.axes
             return None if axes is None else (nearest_parts, (self._vectors, layout.offsets, axes))
-        demands, view = self._demands(path)
+        demands, _ = self._demands(path)
         if demands is None or path.reader.pooling is not None or len(self._names) > 1:
             return None
-        paths = path.reader.paths(self._state, demands, view)
-        rows = paths.listed(LISTED_PATHS[metric])
+        rows = self._read_paths(path)[0].listed(LISTED_PATHS[metric])
         if rows is None or not len(rows):
             return None
-        tables = path.reader.tables(self._state, paths, *layout.scales[path.name])
-        return nearest_paths, (rows, demands.vectors, tables, layout.searched)
+        return nearest_paths, (rows, demands.vectors, self._slot_tables(path), layout.searched)
 
     def parts(self, rows: Array) -> Array:
         """Values of the components, as declared, of search rows: (k, m)."""
@@ -356,8 +369,8 @@ class ActionSet:
             reader, start = path.reader, layout.columns[path.name].start
             mean, factor = layout.scales[path.name]
             z = self._state.embeddings[reader.view]
-            demands, view = self._demands(path)
-            counts, visits = reader.counts(self._state, demands, view)
+            demands, _ = self._demands(path)
+            _, counts, visits = self._read_paths(path)
             size = self._shape.choices
             if demands is not None:
                 size *= max(visits / max(len(demands.values), 1), 1.0)
@@ -409,14 +422,12 @@ class ActionSet:
         if path is None:
             return
         reader = path.reader
-        demands, view = self._demands(path)
+        paths, counts, _ = self._read_paths(path)
         if reader.pooling is not None:
-            paths = reader.paths(self._state, demands, view)
             rows = PathSpace(paths, np.zeros((paths.nodes, 1))).list()[:, -paths.positions :]
             blank = np.zeros(reader.width, np.float32)
             moments.add(columns[path.name], reader.pooled(self._state, rows, blank, blank + 1))
             return
-        counts, _ = reader.counts(self._state, demands, view)
         z = self._state.embeddings[reader.view]
         for t in range(reader.positions):
             start = columns[path.name].start + t * z.shape[1]

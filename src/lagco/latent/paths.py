@@ -47,19 +47,14 @@ class PathReader:
         self._known: tuple[Any, ...] = ()
         self._found: tuple[PathSet, Array, float] | None = None
 
-    def paths(self, state: State, demands: Table | None, view: GraphView | None) -> PathSet:
-        """The paths of a state; `demands` are edges of `view`, None for paths between any nodes."""
-        return self._sets(state, demands, view)[0]
-
-    def counts(
-        self, state: State, demands: Table | None, view: GraphView | None
-    ) -> tuple[Array, float]:
-        """For how many demands each node may stand at each position, (positions, n); their sum."""
-        return self._sets(state, demands, view)[1:]
-
-    def _sets(
+    def read(
         self, state: State, demands: Table | None, view: GraphView | None
     ) -> tuple[PathSet, Array, float]:
+        """The paths of a state; `demands` are edges of `view`, None for paths between any nodes.
+
+        With them, for how many demands each node may stand at each position, (positions, n), and
+        the sum of these.
+        """
         network = state.views[self.view]
         allowed = self._select(network) if self._spec else None
         wanted = None if demands is None else demands.values
