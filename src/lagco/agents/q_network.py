@@ -166,10 +166,7 @@ class _Stacked:
         self.index = np.zeros((int(self.ends[-1]), components), dtype=np.int32)
         begin = 0
         for actions, end in zip(sets, self.ends.tolist(), strict=True):
-            if actions.index is None:
-                self.index[begin:end, 0] = np.arange(end - begin)
-            else:
-                self.index[begin:end, : actions.index.shape[1]] = actions.index
+            actions.write_index(self.index[begin:end])
             begin = end
 
 
