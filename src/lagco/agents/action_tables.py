@@ -7,7 +7,6 @@ proto-action (:func:`nearest_actions`).
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -34,15 +33,20 @@ class ActionTables:
         tables: component vectors, each (n_c, d_c).
         starts: where each component's vector is added into an action's vector.
         index: (k, components) rows of the tables; None where action i is row i of the only table.
+        kept: which rows of the index are actions, as packed bits; None where all are. So many
+            states share the index of all declared actions.
     """
 
     tables: tuple[Array, ...]
     starts: tuple[int, ...]
     index: Array | None
+    kept: Array | None = None
 
     @cached_property
     def count(self) -> int:
         """How many actions there are."""
+        if self.kept is not None:
+            return int(np.bitwise_count(self.kept).sum())
         return len(self.tables[0]) if self.index is None else len(self.index)
 
     def __len__(self) -> int:
@@ -51,6 +55,8 @@ class ActionTables:
     def vector(self, position: int, width: int) -> Array:
         """Vector (width,) of one action."""
         found = np.zeros(width, dtype=np.float32)
+        if self.kept is not None:
+            position = int(np.flatnonzero(np.unpackbits(self.kept))[position])
         for c, (table, start) in enumerate(zip(self.tables, self.starts, strict=True)):
             row = position if self.index is None else self.index[position, c]
             found[start : start + table.shape[1]] += table[row]
@@ -59,6 +65,21 @@ class ActionTables:
     def vectors(self, width: int) -> Array:
         """Vectors (k, width) of all actions."""
         return np.array([self.vector(i, width) for i in range(len(self))]).reshape(-1, width)
+
+    def only(self, valid: Array) -> ActionTables:
+        """Those of all these actions that are valid: bool (k,)."""
+        if self.index is None:
+            return replace(self, tables=(self.tables[0][valid],))
+        return replace(self, kept=np.packbits(valid))
+
+    def write_index(self, out: Array) -> None:
+        """Write the rows of each action's components to `out` (k, components or more)."""
+        if self.index is None:
+            out[:, 0] = np.arange(len(out))
+        elif self.kept is None:
+            out[:, : self.index.shape[1]] = self.index
+        else:
+            write_kept(self.index, self.kept, out)
 
     def products(self, proto: Array) -> Array:
         """Inner products (k,) of all actions with a proto-action (width,)."""
@@ -90,7 +111,7 @@ class ActionTables:
         """The same in half precision and with the smallest integers, for keeping many."""
         # a copy: the table may be a view of something that changes
         tables = tuple([table.astype(np.float16) for table in self.tables])
-        index = None if self.index is None else _in_few_bytes(self.index, self.tables)
+        index = None if self.index is None else in_few_bytes(self.index)
         return replace(self, tables=tables, index=index)
 
 
@@ -112,9 +133,20 @@ def trim(index, lengths, kept, counts, out):  # type: ignore[no-untyped-def]
             out[k, c] = places[index[k, c]]
 
 
-def _in_few_bytes(index: Array, tables: Sequence[Array]) -> Array:
-    """Rows of the tables in the smallest integers that hold them."""
-    return index.astype(np.min_scalar_type(max((len(table) for table in tables), default=0)))
+@njit(cache=True)
+def write_kept(index, kept, out):  # type: ignore[no-untyped-def]
+    """Write the rows of the index whose bits are set."""
+    at = 0
+    for k in range(index.shape[0]):
+        if kept[k >> 3] & (128 >> (k & 7)):
+            for c in range(index.shape[1]):
+                out[at, c] = index[k, c]
+            at += 1
+
+
+def in_few_bytes(index: Array) -> Array:
+    """Rows in the smallest integers that hold them."""
+    return index.astype(np.min_scalar_type(int(index.max(initial=0))))
 
 
 def read_actions(view: LatentView, rng: np.random.Generator) -> tuple[Array, ActionTables]:
@@ -122,8 +154,9 @@ def read_actions(view: LatentView, rng: np.random.Generator) -> tuple[Array, Act
 
     More than :data:`MOST_ACTIONS` declared actions are not listed but sampled with `rng`.
     """
-    rows = _valid_rows(view, rng)
-    return rows, _component_tables(view, rows)
+    declared, valid = _declared_rows(view, rng)
+    found = _component_tables(view, declared)
+    return (declared, found) if valid.all() else (declared[valid], found.only(valid))
 
 
 def nearest_actions(view: LatentView, proto: Array, most: int) -> tuple[Array, ActionTables]:
@@ -223,12 +256,15 @@ def _path_tables(view: LatentView, space: PathSpace, rows: Array) -> ActionTable
     padded[:, :nodes] = space.tables[:slots]
     first = len(space.leading) + int(space.paths.has_demands)
     columns += range(first, first + slots)
+    # mostly all of them one after the other: a view then
+    chosen = rows[:, : len(columns)] if columns[-1] < len(columns) else rows[:, columns]
     begin = layout.columns[path.name].start
     starts += range(begin, begin + slots * slot, slot)
-    return ActionTables((*tables, *padded), tuple(starts), rows[:, columns])
+    return ActionTables((*tables, *padded), tuple(starts), chosen)
 
 
-def _valid_rows(view: LatentView, rng: np.random.Generator) -> Array:
+def _declared_rows(view: LatentView, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Search rows of declared actions, and which of them are valid."""
     actions, env = view.actions(), view.env
     space = actions.space
     sampled = False
@@ -240,10 +276,11 @@ def _valid_rows(view: LatentView, rng: np.random.Generator) -> Array:
         except TooManyActions:
             rows = np.unique(actions.sample(rng, MOST_ACTIONS), axis=0)
             sampled = True
+    valid = np.zeros(len(rows), dtype=bool)
     if len(rows):
         valid = np.asarray(env.are_valid_actions(view.raw(rows)), dtype=bool)
-        rows = rows if valid.all() else rows[valid]
-    if not len(rows) and sampled:
+    if sampled and not valid.any():
         with contextlib.suppress(NoValidAction):
             rows = view.nearest(np.zeros(view.space.scale.width, np.float32), 1, "inner").indices
-    return rows
+            valid = np.ones(len(rows), dtype=bool)
+    return rows, valid

@@ -224,8 +224,8 @@ class IterativeDQN(DQN):
         positions = (drawn * [len(actions) for actions in offered]).astype(np.int64)
         greedy = [i for i in np.flatnonzero(~explore) if len(offered[i]) > 1]
         if greedy:
-            values = self.split_q.values(self._last_obs[greedy], [offered[i] for i in greedy])
-            positions[greedy] = [int(np.argmax(v)) for v in values]
+            states = self._last_obs[greedy], [offered[i] for i in greedy]
+            positions[greedy] = self.split_q.best(*states)[1]
         return positions
 
     @property
@@ -457,7 +457,7 @@ class IterativeActor:
             position = int(rng.integers(len(rows)))
         else:
             view.observation(self._observation[0])
-            position = int(np.argmax(self._q.values(self._observation, [actions])[0]))
+            position = int(self._q.best(self._observation, [actions])[1][0])
         return plain_action(view.raw(rows[position][None])[0])
 
     def timed(self, rng: np.random.Generator) -> dict[str, float]:
@@ -472,7 +472,7 @@ class IterativeActor:
         observed = time.perf_counter()
         rows, actions = read_actions(view, rng)
         listed = time.perf_counter()
-        position = int(np.argmax(self._q.values(self._observation, [actions])[0]))
+        position = int(self._q.best(self._observation, [actions])[1][0])
         plain_action(view.raw(rows[position][None])[0])
         return {
             "encode": encoded - began,

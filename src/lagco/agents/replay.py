@@ -10,6 +10,7 @@ import numpy as np
 from stable_baselines3.common.buffers import BaseBuffer
 
 from lagco.agents.action_tables import ActionTables
+from lagco.agents.stored_actions import SharedArrays, flattened, unflattened
 from lagco.arrays import Array
 
 GOES_ON, TERMINATED, TRUNCATED = range(3)
@@ -78,6 +79,7 @@ class ActionReplayBuffer(BaseBuffer):
         #: False where there was nothing to choose
         self.usable = np.zeros((steps, n_envs), bool)
         self.actions: list[list[ActionTables]] = []
+        self._shared = SharedArrays()
         #: where episodes were cut off: observation and valid actions of the last state
         self.last: dict[tuple[int, int], tuple[Array, ActionTables]] = {}
 
@@ -110,13 +112,17 @@ class ActionReplayBuffer(BaseBuffer):
         self.observations[at] = observations
         self.rewards[at] = rewards
         self.ends[at] = ends
-        compact = [a.compact() for a in actions]
+        before: Sequence[ActionTables | None] = [None] * self.n_envs
+        if self.actions:
+            before = self.actions[at - 1]  # the step before, also at the ring's end
+        store = self._shared.store
+        stored = [store(*pair) for pair in zip(actions, before, strict=True)]
         if at == len(self.actions):
-            self.actions.append(compact)
+            self.actions.append(stored)
         else:
-            self.actions[at] = compact
+            self.actions[at] = stored
         for env, (observation, tables) in last.items():
-            self.last[at, env] = observation.copy(), tables.compact()
+            self.last[at, env] = observation.copy(), store(tables, stored[env])
         self.pos = (at + 1) % self.buffer_size
         self.full = self.full or self.pos == 0
 
@@ -195,7 +201,7 @@ class ActionReplayBuffer(BaseBuffer):
             "ends": self.ends[:stored],
             "usable": self.usable[:stored],
             "last": last.reshape(len(self.last), *self.obs_shape),
-            **_flattened(sets),
+            **flattened(sets),
         }
 
     def restore(self, state: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
@@ -214,14 +220,12 @@ class ActionReplayBuffer(BaseBuffer):
             if arrays[name].shape != room.shape or arrays[name].dtype != room.dtype:
                 raise ValueError(f"{name} are {arrays[name].dtype} {arrays[name].shape}")
             room[:] = arrays[name]
-        sets = _unflattened(arrays)
+        sets = unflattened(arrays, self.action_width)
         n = self.n_envs
         if len(sets) != stored * n + len(state["last"]):
             raise ValueError(f"{len(sets)} sets of actions for {stored} steps of {n} environments")
         if arrays["last"].shape != (len(state["last"]), *self.obs_shape):
             raise ValueError(f"last observations have shape {arrays['last'].shape}")
-        for actions in sets:
-            _check_set(actions, self.action_width)
         self.actions = [sets[i * n : (i + 1) * n] for i in range(stored)]
         self.last = {
             (int(slot), int(env)): (observation.copy(), actions)
@@ -229,58 +233,3 @@ class ActionReplayBuffer(BaseBuffer):
                 state["last"], arrays["last"], sets[stored * n :], strict=True
             )
         }
-
-
-def _flattened(sets: Sequence[ActionTables]) -> dict[str, Array]:
-    """Action sets as arrays: per set how many tables, rows and actions; then all of them."""
-    components = max((len(a.tables) for a in sets), default=0)
-    rows = np.full((len(sets), components), -1, dtype=np.int32)
-    starts = np.zeros((len(sets), components), dtype=np.int32)
-    counts = np.full(len(sets), -1, dtype=np.int32)  # -1: no index
-    for i, actions in enumerate(sets):
-        rows[i, : len(actions.tables)] = [len(table) for table in actions.tables]
-        starts[i, : len(actions.starts)] = actions.starts
-        if actions.index is not None:
-            counts[i] = len(actions.index)
-    found: dict[str, Array] = {"sets.rows": rows, "sets.starts": starts, "sets.counts": counts}
-    for c in range(components):
-        tables = [a.tables[c] for a in sets if c < len(a.tables) and a.tables[c].size]
-        found[f"sets.table.{c}"] = np.concatenate(tables) if tables else np.zeros((0, 0), "f2")
-    listed = [a.index.ravel() for a in sets if a.index is not None]
-    found["sets.index"] = np.concatenate(listed) if listed else np.zeros(0, np.uint8)
-    return found
-
-
-def _check_set(actions: ActionTables, width: int) -> None:
-    """Refuse rows and columns that are not there: compiled code reads them unchecked."""
-    for column, (table, start) in enumerate(zip(actions.tables, actions.starts, strict=True)):
-        if table.ndim != 2 or not 0 <= start <= width - table.shape[1]:
-            raise ValueError(f"a table of actions has shape {table.shape}, from column {start} on")
-        index = actions.index
-        if index is not None and len(index):
-            rows = index[:, column]
-            if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= len(table):
-                raise ValueError(f"an action names row {rows.max()} of {len(table)}")
-
-
-def _unflattened(arrays: Mapping[str, Array]) -> list[ActionTables]:
-    rows, starts, counts = arrays["sets.rows"], arrays["sets.starts"], arrays["sets.counts"]
-    columns = [arrays[f"sets.table.{c}"] for c in range(rows.shape[1])]
-    at = [0] * len(columns)
-    begin = 0
-    sets: list[ActionTables] = []
-    for lengths, offsets, count in zip(
-        rows.tolist(), starts.tolist(), counts.tolist(), strict=True
-    ):
-        tables = []
-        for c, length in enumerate(lengths):
-            if length >= 0:
-                tables.append(columns[c][at[c] : at[c] + length].copy())
-                at[c] += length
-        index = None
-        if count >= 0:
-            end = begin + count * len(tables)
-            index = arrays["sets.index"][begin:end].reshape(count, len(tables)).copy()
-            begin = end
-        sets.append(ActionTables(tuple(tables), tuple(offsets[: len(tables)]), index))
-    return sets
