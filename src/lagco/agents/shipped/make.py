@@ -179,7 +179,7 @@ RECIPES: dict[str, Recipe] = {
         source=SmallOSPF,
         sweeps=500,
         settings={
-            "steps": 24_576,
+            "steps": 12_288,
             "rollout": 2048,
             "epochs": 4,
             "k": 24,
