@@ -334,7 +334,7 @@ class OSPF(NetworkProblem):
         )
 
     def candidate_features(self, actions: Array) -> CandidateFeatures:
-        """Where each change and the best weight in its direction lead, what was done and planned."""
+        """Where each change and the best weight in its direction lead, what was done, the plan."""
         rows = np.ascontiguousarray(actions, dtype=np.int64)
         each = np.empty((len(rows), EACH), dtype=np.float32)
         plan, left = self._planned(), self.episode_length - self._steps
