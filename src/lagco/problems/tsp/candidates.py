@@ -239,40 +239,29 @@ def _nearest_left(rule, coordinates, matrix, nearest, visited, city, out, missin
 
 
 @njit(cache=True, fastmath={"nnan", "nsz"})
-def _shortest(key, nodes):  # type: ignore[no-untyped-def]
-    """The smallest key of the nodes 1 … nodes - 1."""
+def _first_shortest(key, nodes):  # type: ignore[no-untyped-def]
+    """The first of the nodes 1 … nodes - 1 that has the smallest key."""
     shortest = _FAR
     for i in range(1, nodes):  # without a branch, several nodes at a time
         shortest = min(shortest, key[i])
-    return shortest
-
-
-@njit(cache=True)
-def _first(shortest, key):  # type: ignore[no-untyped-def]
-    """The first node from 1 on that has this key."""
     best = 1
     while key[best] != shortest:
         best += 1
     return best
 
 
-@njit(cache=True, fastmath={"nnan", "nsz"})
+@njit(cache=True)
 def _join(best, nodes, lengths, cost, key, parent):  # type: ignore[no-untyped-def]
     """Take a node into a tree, with `lengths` (n,) of its edges; keys of other nodes may fall.
 
     cost: (n,) price of a node outside the tree, _BEYOND within, so that its key stays _FAR.
-    Returns the smallest key.
     """
     own = cost[best]
     key[best], cost[best] = _FAR, _BEYOND
-    shortest = _FAR
     for i in range(1, nodes):
         value, before, origin = lengths[i] + own + cost[i], key[i], parent[i]
-        now = value if value < before else before  # without a branch, as above
-        key[i] = now
+        key[i] = value if value < before else before  # without a branch, as above
         parent[i] = best if value < before else origin
-        shortest = min(shortest, now)
-    return shortest
 
 
 @njit(cache=True)
@@ -283,13 +272,12 @@ def _spanning_tree(d, last):  # type: ignore[no-untyped-def]
     degree = np.zeros(last + 1)
     longest = np.zeros(last + 1)
     cost = np.zeros(last + 1)
-    shortest = _shortest(key, last)
     for _ in range(last - 1):
-        best = _first(shortest, key)
+        best = _first_shortest(key, last)
         degree[best] += 1
         degree[parent[best]] += 1
-        longest[best] = max(longest[parent[best]], shortest)
-        shortest = _join(best, last, d[best], cost, key, parent)
+        longest[best] = max(longest[parent[best]], key[best])
+        _join(best, last, d[best], cost, key, parent)
     return parent, degree, longest
 
 
@@ -318,16 +306,15 @@ def _prices(d, whole, spacing):  # type: ignore[no-untyped-def]
         if whole:
             key[last] = _FAR  # the last edge of the path is not the first one
         counts = 1.0 / (_ROUNDS - _SKIPPED) if turn >= _SKIPPED else 0.0
-        shortest = _shortest(key, nodes)
         for _ in range(nodes - 1):
-            best = _first(shortest, key)
+            best = _first_shortest(key, nodes)
             origin = parent[best]
             degree[best] += 1
             degree[origin] += 1
             share[origin, best] += counts
             share[best, origin] += counts
-            longest[best] = max(longest[origin], shortest)
-            shortest = _join(best, nodes, d[best], cost, key, parent)
+            longest[best] = max(longest[origin], key[best])
+            _join(best, nodes, d[best], cost, key, parent)
         if turn < _ROUNDS - 1:
             step = spacing * (0.6 - 0.5 * turn / _ROUNDS)
             for i in range(nodes):
