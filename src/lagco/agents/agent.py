@@ -124,7 +124,9 @@ class Agent(SelfDescribing):
         best: tuple[float, Array] | None = None
         objectives: list[float | None] = []
         for number in range(episodes):
-            Episode(env, seed + number, explore=number > 0).run(self)
+            episode = Episode(env, seed + number, explore=number > 0)
+            env.rewards = env.is_feasible()  # else it is built up: only complete states count
+            episode.run(self)
             value, solution = env.best_objective, env.best_solution
             objectives.append(value)
             if value is None or solution is None:

@@ -29,7 +29,7 @@ from lagco.agents.soft_policy import CandidateVecEnv, pad_candidates
 from lagco.agents.teachers import Teacher
 from lagco.arrays import Array
 from lagco.errors import LagcoError, UsageError
-from lagco.latent.candidates import candidate_features
+from lagco.latent.candidates import candidate_features, with_suggestions
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.space import LatentView
 from lagco.search import Neighbours, NoValidAction
@@ -185,7 +185,7 @@ class Imitation(PPO):
         known = teacher.timed(teacher.actions, problem) if player.labels else np.zeros(0)
         try:
             rows, actions, right = labelled_actions(view, proto, CANDIDATES, known)
-            nearest = self._nearest(rows, actions, proto)
+            nearest = self._nearest(view, rows, actions, proto)
             if len(known) and right.any():
                 self._keep(view, observation, rows, actions, right, nearest)
                 if self._tuner is not None:
@@ -207,10 +207,14 @@ class Imitation(PPO):
         if ended:
             self._begin(index)
 
-    def _nearest(self, rows: Array, actions: ActionTables, proto: Array) -> Neighbours:
+    def _nearest(
+        self, view: LatentView, rows: Array, actions: ActionTables, proto: Array
+    ) -> Neighbours:
+        """What the ranker chooses among; without one, what the policy would take."""
         scores = actions.products(proto)
         best = np.argsort(-scores, kind="stable")[: max(1, self.settings.k)]
-        return Neighbours(rows[best], scores[best])
+        found = Neighbours(rows[best], scores[best])
+        return with_suggestions(view, proto, found) if self.settings.k else found
 
     def _keep(
         self,
@@ -229,7 +233,8 @@ class Imitation(PPO):
         features = None
         if self.settings.k and self._round > 0 and len(nearest.scores) > 1:
             positions = {tuple(row): i for i, row in enumerate(rows.tolist())}
-            among = right[[positions[tuple(row)] for row in nearest.indices.tolist()]]
+            places = [positions.get(tuple(row), -1) for row in nearest.indices.tolist()]
+            among = np.append(right, False)[places]  # suggestions may lie further away
             if among.any() and not among.all():
                 features = candidate_features(view, nearest, observation), among
         found.features.append(features)
@@ -307,7 +312,7 @@ class Imitation(PPO):
         usable = [entry for entry in found.features if entry is not None]
         if not usable:
             return []
-        candidates, pairs, mask, right = padded_features(usable, self.settings.k)
+        candidates, pairs, mask, right = padded_features(usable)
         if self._ranker is None:
             self._make_ranker(candidates.shape[2], 0 if pairs is None else pairs.shape[3])
             assert self._ranker is not None

@@ -41,11 +41,12 @@ def right_loss(log_probabilities: Tensor, right: Tensor) -> Tensor:
 
 
 def padded_features(
-    usable: list[tuple[CandidateFeatures, Array]], k: int
+    usable: list[tuple[CandidateFeatures, Array]],
 ) -> tuple[Tensor, Tensor | None, Tensor, Tensor]:
     """Candidates (S, K, f), pairs (S, K, K, g) in half precision, masks (S, K), right (S, K)."""
     first = usable[0][0]
     count, width = len(usable), first.each.shape[1]
+    k = max(len(features.each) for features, _ in usable)
     candidates = np.zeros((count, k, width), np.float32)
     mask, right = np.zeros((count, k), bool), np.zeros((count, k), bool)
     pairs = None

@@ -123,7 +123,7 @@ def _folded(own: Mapping[str, Array]) -> tuple[Array, ...]:
         own["second.bias"],
         own["pair_mean"],
         own["pair_factor"],
-        own["pair_bias"].T[None],
+        own["pair_bias"],
         np.stack([weight * scale for weight, _ in attend]),
         np.stack([bias * scale for _, bias in attend]),
         np.stack([own[f"joined.{i}.weight"].T for i in range(layers)]),
@@ -162,37 +162,68 @@ def _linear(x, weights, layer, bias, rows, out):  # type: ignore[no-untyped-def]
     add_products(out, rows, out.shape[0], x, x.shape[1], weights, layer)
 
 
-@njit(cache=True, fastmath={"contract", "reassoc"})
-def _attend(mixed, head, each, bias, column, rows, seen):  # type: ignore[no-untyped-def]
-    """Write what the candidates see with one head to its columns of seen (k, width).
+@njit(cache=True, fastmath={"contract", "reassoc", "nnan", "nsz"})
+def _exponentiate(values, highest, bits, powers):  # type: ignore[no-untyped-def]
+    """values (k,) = exp(values - highest), of which none exceeds 1; several at a time.
 
-    mixed: (k, 3 width) queries, keys and values; bias: (k · k, ·), of which `column` is the head's.
+    bits (k,): room for integers, the same memory as `powers`, floats.
+    """
+    for i in range(
+        values.shape[0]
+    ):  # exp(x) = 2^whole exp(x - whole log 2), the latter by a series
+        x = max(values[i] - highest[i], np.float32(-87.0))
+        whole = np.floor(x * np.float32(1.4426950) + np.float32(0.5))
+        x = x - whole * np.float32(0.693359375) + whole * np.float32(2.12194440e-4)
+        y = np.float32(1.9875691500e-4)
+        y = y * x + np.float32(1.3981999507e-3)
+        y = y * x + np.float32(8.3334519073e-3)
+        y = y * x + np.float32(4.1665795894e-2)
+        y = y * x + np.float32(1.6666665459e-1)
+        y = y * x + np.float32(5.0000001201e-1)
+        values[i] = y * x * x + x + np.float32(1.0)
+        bits[i] = (np.int32(whole) + np.int32(127)) << np.int32(23)
+    for i in range(values.shape[0]):
+        values[i] *= powers[i]
+
+
+@njit(cache=True, fastmath={"contract", "reassoc", "nnan", "nsz"})
+def _attend(mixed, heads, bias, rows, seen):  # type: ignore[no-untyped-def]
+    """Write what the candidates see to seen (k, width).
+
+    mixed: (k, 3 width) queries, keys and values; bias: (heads, k, k), by candidate seen and seeing,
+    overwritten. Columns are the candidates that see, so that all of them are handled at a time.
     """
     k, width = seen.shape
-    at = head * each
-    query, found = np.empty((k, each), np.float32), np.zeros((k, each), np.float32)
-    key, value = np.empty((1, each, k), np.float32), np.empty((1, k, each), np.float32)
-    share = np.empty((k, k), np.float32)
-    for i in range(k):
-        for t in range(each):
-            query[i, t] = mixed[i, at + t]
-            key[0, t, i] = mixed[i, width + at + t]
-            value[0, i, t] = mixed[i, 2 * width + at + t]
-        for j in range(k):
-            share[i, j] = bias[i * k + j, column]
-    add_products(share, rows, k, query, each, key, 0)
-    for i in range(k):
-        highest = share[i, 0]
+    each = width // heads
+    query, key = np.empty((1, each, k), np.float32), np.empty((k, each), np.float32)
+    value, found = np.empty((each, k), np.float32), np.empty((each, k), np.float32)
+    highest, norm = np.empty(k, np.float32), np.empty(k, np.float32)
+    bits = np.empty(k, np.int32)
+    powers = bits.view(np.float32)
+    for head in range(heads):
+        at, share = head * each, bias[head]
+        for i in range(k):
+            for t in range(each):
+                query[0, t, i] = mixed[i, at + t]
+                key[i, t] = mixed[i, width + at + t]
+                value[t, i] = mixed[i, 2 * width + at + t]
+        add_products(share, rows, k, key, each, query, 0)
+        highest[:] = share[0]
         for j in range(1, k):
-            highest = max(highest, share[i, j])
-        norm = np.float32(0.0)
+            for i in range(k):
+                highest[i] = max(highest[i], share[j, i])
+        norm[:] = 0.0
         for j in range(k):
-            share[i, j] = np.exp(share[i, j] - highest)
-            norm += share[i, j]
-        for j in range(k):
-            share[i, j] /= norm
-    add_products(found, rows, k, share, k, value, 0)
-    seen[:, at : at + each] = found
+            _exponentiate(share[j], highest, bits, powers)
+            for i in range(k):
+                norm[i] += share[j, i]
+        found[:] = 0.0
+        add_products(found, rows, each, value, k, bias, head)
+        for i in range(k):
+            norm[i] = np.float32(1.0) / norm[i]
+        for t in range(each):
+            for i in range(k):
+                seen[i, at + t] = found[t, i] * norm[i]
 
 
 @njit(cache=True, fastmath={"contract", "reassoc"})
@@ -226,13 +257,12 @@ def rank(  # type: ignore[no-untyped-def]
     k, f = candidates.shape
     g = pairs.shape[2]
     layers, width = mixing.shape[0], mixing.shape[1]
-    each = width // heads
     inputs = np.empty((k, f), np.float32)
     for i in range(k):
         for t in range(f):
             value = (candidates[i, t] - mean[t]) * factor[t]
             inputs[i, t] = min(far, max(-far, value))
-    rows = np.arange(k * k)
+    rows = np.arange(max(k, layers * heads, width // heads))
     y = np.empty((k, width), np.float32)
     x = np.empty((k, width), np.float32)
     _linear(inputs, first, 0, first_bias, rows, y)
@@ -240,23 +270,23 @@ def rank(  # type: ignore[no-untyped-def]
         for t in range(width):
             y[i, t] = max(y[i, t], zero)
     _linear(y, second, 0, second_bias, rows, x)
-    bias = np.zeros((k * k, layers * heads), np.float32)
+    bias = np.zeros((layers * heads, k * k), np.float32)
     if g:
-        given = np.empty((k * k, g), np.float32)
+        given = np.empty((1, g, k * k), np.float32)
         for i in range(k):
             for j in range(k):
                 for t in range(g):
                     value = (pairs[i, j, t] - pair_mean[t]) * pair_factor[t]
-                    given[i * k + j, t] = min(far, max(-far, value))
-        add_products(bias, rows, k * k, given, g, pair_bias, 0)
+                    given[0, t, j * k + i] = min(far, max(-far, value))
+        add_products(bias, rows, layers * heads, pair_bias, g, given, 0)
+    biases = bias.reshape(layers, heads, k, k)
     mixed = np.empty((k, 3 * width), np.float32)
     hidden = np.empty((k, wide.shape[2]), np.float32)
     seen = np.empty((k, width), np.float32)
     for layer in range(layers):
         _normalise(x, y)
         _linear(y, mixing, layer, mixing_bias[layer], rows, mixed)
-        for head in range(heads):
-            _attend(mixed, head, each, bias, layer * heads + head, rows, seen)
+        _attend(mixed, heads, biases[layer], rows, seen)
         _linear(seen, joined, layer, joined_bias[layer], rows, y)
         for i in range(k):
             for t in range(width):

@@ -169,7 +169,7 @@ class SoftProjectionActor(ProjectionActor):
         decoder, view = self._decoder, self.view
         try:
             if decoder.draws:
-                found = view.nearest(proto, decoder.k, decoder.metric)
+                found = decoder.candidates(view, proto)
                 rows, logits = found.indices, decoder.logits(view, found, self._observation)
             else:
                 rows, candidates = nearest_actions(view, proto, CANDIDATES)

@@ -89,6 +89,7 @@ class TaughtProjectionMethod(SoftProjectionMethod):
             layers=config.ranker_layers,
             own_share=config.own_share,
             policy_rate=config.learning_rate,
+            ranker_rate=2.0 * config.learning_rate,
             tunes=config.encoder_training == "fine-tuned",
         )
         keywords = policy_arguments(config)

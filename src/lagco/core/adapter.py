@@ -42,6 +42,7 @@ _HOOKS = (
     "parts_from_actions",
     "preview",
     "candidate_features",
+    "suggested_actions",
     "draw_on",
 )
 #: an episode that never ends is cut after so many steps, or ten times its nodes if that is more

@@ -119,6 +119,9 @@ class ContinuousEnv(gym.Env[Any, Any]):
     #
     # candidate_features(self, actions) -> CandidateFeatures may be defined: what the decoder
     # `ranked` sees of a few raw actions, leaving the state as it is.
+    #
+    # suggested_actions(self) -> raw actions (k,) or (k, m) may be defined: valid ones that `ranked`
+    # is to look at in addition to those that the policy proposes.
 
     # -- what everything else calls
 

@@ -13,6 +13,27 @@ from lagco.search import Neighbours
 _SHARED = 2
 
 
+def with_suggestions(view: LatentView, proto: Array, found: Neighbours) -> Neighbours:
+    """Actions that a search by inner product found, and behind them those the problem suggests.
+
+    These are what ``env.suggested_actions()`` returns, where the environment defines it.
+    """
+    suggest = getattr(view.env, "suggested_actions", None)
+    given = () if suggest is None else suggest()
+    if not len(given):
+        return found
+    actions = view.actions()
+    known = set(map(tuple, found.indices.tolist()))
+    rows = actions.rows(view.env.parts_from_actions(np.asarray(given)))
+    rows = rows[[tuple(row) not in known for row in rows.tolist()]]
+    scores = actions.vectors(rows) @ proto
+    order = np.argsort(-scores, kind="stable")
+    return Neighbours(
+        np.concatenate([found.indices, rows[order].astype(found.indices.dtype)]),
+        np.concatenate([found.scores, scores[order].astype(found.scores.dtype)]),
+    )
+
+
 def candidate_features(
     view: LatentView, found: Neighbours, observation: Array | None
 ) -> CandidateFeatures:

@@ -11,7 +11,7 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.errors import UsageError
-from lagco.latent.candidates import candidate_features
+from lagco.latent.candidates import candidate_features, with_suggestions
 from lagco.latent.space import LatentView
 from lagco.search import Metric, Neighbours, Ranked, Strategy, make_strategy
 
@@ -91,8 +91,16 @@ class Decoder:
         Raises:
             NoValidAction: nothing is valid.
         """
+        return self.pick(view, self.candidates(view, proto), rng, observation)
+
+    def candidates(self, view: LatentView, proto: Array) -> Neighbours:
+        """The actions to choose among, best first: the nearest, and for ``ranked`` suggested ones.
+
+        Raises:
+            NoValidAction: nothing is valid.
+        """
         found = view.nearest(proto, self._strategy.k, self.metric)
-        return self.pick(view, found, rng, observation)
+        return with_suggestions(view, proto, found) if self.draws else found
 
     @property
     def draws(self) -> bool:
@@ -107,8 +115,7 @@ class Decoder:
         observation: Array | None = None,
     ) -> Array:
         """Search row (1, m) of an action drawn among the candidates."""
-        found = view.nearest(proto, self._strategy.k, self.metric)
-        return self.draw_among(view, found, rng, observation)
+        return self.draw_among(view, self.candidates(view, proto), rng, observation)
 
     def logits(
         self, view: LatentView, found: Neighbours, observation: Array | None = None

@@ -1,9 +1,11 @@
 """Train the agents that come with lagco.
 
     python -m lagco.agents.shipped.make --work runs/shipped [--problems tsp,ospf] [--steps N]
+        [--seed 8]
 
 Training runs stay in the work folder, so that the command can be stopped and given again; what
-decides is copied into the package. Every agent imitates a teacher (`taught-projection`).
+decides is copied into the package, unless the seed is another than the package's. Every agent
+imitates a teacher (`taught-projection`).
 """
 
 from __future__ import annotations
@@ -179,7 +181,7 @@ RECIPES: dict[str, Recipe] = {
         source=SmallOSPF,
         sweeps=500,
         settings={
-            "steps": 24_576,
+            "steps": 12_288,
             "rollout": 2048,
             "epochs": 4,
             "k": 24,
@@ -209,42 +211,47 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
-def training_instances(problem: str) -> list[Instance]:
+def training_instances(problem: str, seed: int = SEED) -> list[Instance]:
     """Instances of a recipe, with what its teacher needs."""
     recipe, cls = RECIPES.get(problem, Recipe()), problem_class(problem)
     source = recipe.source or cls
     found = []
     for index in range(recipe.instances):
-        instance = source.generate(None, seed=SEED, index=index)
-        sweeps = cls.sweep(instance, recipe.sweeps, SEED).sweeps if recipe.sweeps else None
+        instance = source.generate(None, seed=seed, index=index)
+        sweeps = cls.sweep(instance, recipe.sweeps, seed).sweeps if recipe.sweeps else None
         instance = instance.with_references(References(sweeps=sweeps))
         if recipe.effort:
-            solver = cls.solve(instance, SEED, recipe.effort).solver
+            solver = cls.solve(instance, seed, recipe.effort).solver
             instance = instance.with_references(References(sweeps=sweeps, solver=solver))
         found.append(instance)
     return found
 
 
-def make(problem: str, work: Path, steps: int | None = None) -> None:
-    """Train the agent of a problem and put it into the package."""
+def make(problem: str, work: Path, steps: int | None = None, seed: int = SEED) -> None:
+    """Train the agent of a problem and, with the usual seed, put it into the package."""
     settings = dict(RECIPES.get(problem, Recipe()).settings)
     if steps is not None:
         settings["steps"] = steps
     began = time.process_time()
-    instances = training_instances(problem)
+    instances = training_instances(problem, seed)
     taught = time.process_time()
     folder = work / problem
-    train(problem, instances, folder, method="taught-projection", seed=SEED, **settings)
+    train(problem, instances, folder, method="taught-projection", seed=seed, **settings)
     seconds = {"instances": taught - began, "training": time.process_time() - taught}
     (folder / "seconds.json").write_text(json.dumps(seconds))
-    target = FOLDER / problem
+    if seed == SEED:
+        _ship(folder, FOLDER / problem)
+    shown = ", ".join(f"{name} {value:.0f}" for name, value in seconds.items())
+    print(f"{problem}: processor seconds: {shown}", flush=True)
+
+
+def _ship(folder: Path, target: Path) -> None:
+    """Copy what decides."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     shutil.copytree(folder / SPACE, target / SPACE)
     for name in (WEIGHTS, DESCRIPTION):
         shutil.copyfile(folder / name, target / name)
-    shown = ", ".join(f"{name} {value:.0f}" for name, value in seconds.items())
-    print(f"{problem}: processor seconds: {shown}", flush=True)
 
 
 def main() -> None:
@@ -253,9 +260,10 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--problems", default=",".join(ENTRIES))
     parser.add_argument("--steps", type=int)
+    parser.add_argument("--seed", type=int, default=SEED)
     arguments = parser.parse_args()
     for problem in arguments.problems.split(","):
-        make(problem, arguments.work, arguments.steps)
+        make(problem, arguments.work, arguments.steps, arguments.seed)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from lagco.problems.networks.tabu import PAUSE, relative_gain, tabu_value
 from lagco.problems.ospf.kernels import changed_loads, loads_by_destination
 
 #: features of a candidate
-EACH = 27
+EACH = 31
 _MARGIN, _SAME = 1e-6, 1e-9
 
 
@@ -111,9 +111,13 @@ def advised_changes(  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def describe_changes(  # type: ignore[no-untyped-def]
     actions, bounds, graph, capacities, weights, ecmp, demands, routes, scratch, ages, recent,
-    directions, tenure, least, best, memory, left, each,
+    directions, tenure, least, best, memory, left, plan, promised, each,
 ):  # fmt: skip
-    """Write features of candidate actions (k, 2) to each (k, EACH)."""
+    """Write features of candidate actions (k, 2) to each (k, EACH).
+
+    plan (E,): weights to go to, the present ones without a plan; promised: largest utilisation
+    there. left: share of the steps left, and their number.
+    """
     first, heads, arcs, _ = graph
     distance, order, _, _, loads, _ = routes
     n, k = first.shape[0] - 1, actions.shape[0]
@@ -125,7 +129,9 @@ def describe_changes(  # type: ignore[no-untyped-def]
     unit = 1.0 / max(largest, 1e-300)
     total = np.empty(loads.shape[0])
     looks = np.empty((k, 7))
-    better, lower = 0, 0
+    better, lower, away = 0, 0, 0
+    for e in range(weights.shape[0]):
+        away += abs(plan[e] - weights[e])
     for i in range(k):
         change, far = actions[i, 1] - 1, looks[i]
         far[:] = 0.0
@@ -162,7 +168,7 @@ def describe_changes(  # type: ignore[no-untyped-def]
         f[13] = np.arcsinh(10.0 * (largest / best - 1.0)) if best > 0.0 else 0.0
         f[14] = better / k
         f[15] = lower / k
-        f[16] = left
+        f[16] = left[0]
         f[17] = 1.0 if far[0] < best * (1.0 - _SAME) else 0.0
         f[18] = 1.0 if far[2] < best * (1.0 - _SAME) else 0.0
         f[19] = max(loads[2 * e], loads[2 * e + 1]) / capacities[e] * unit
@@ -173,3 +179,7 @@ def describe_changes(  # type: ignore[no-untyped-def]
         f[24] = far[5]
         f[25] = 1.0 if begun else 0.0
         f[26] = 1.0 if tabu else 0.0
+        f[27] = 1.0 if change * (plan[e] - weights[e]) > 0 else 0.0
+        f[28] = 1.0 if away > 0 and change * (plan[e] - weights[e]) <= 0 else 0.0
+        f[29] = relative_gain(promised, best) if away > 0 else 0.0
+        f[30] = away / max(1, left[1])

@@ -21,6 +21,7 @@ from lagco.problems.ospf.candidates import EACH, advised_changes, describe_chang
 from lagco.problems.ospf.foresight import AHEAD, COLUMNS, foresee
 from lagco.problems.ospf.generator import draw_weighted_network
 from lagco.problems.ospf.kernels import demand_shares, preview_changes, valid_changes
+from lagco.problems.ospf.plan import PLANS, SUGGESTED, episode_plan
 from lagco.problems.ospf.routing import LARGEST, empty_routes, grouped_demands, route
 from lagco.problems.ospf.weights import (
     checked_weights,
@@ -146,6 +147,8 @@ class OSPF(NetworkProblem):
         self._graph = network.first, network.heads, network.arcs, network.edges
         self._directions = np.zeros(links, dtype=np.int64)  # of the last change of each link
         self._last: tuple[int, int, bool] = (-1, 0, False)  # link, change, whether it was idle
+        self._start_weights = self._weights.copy()
+        self._plan: tuple[Array, float] | None = None  # weights and their utilisation, once asked
         self._weight = np.zeros(links, dtype=np.float32)
         self._room = np.zeros(links, dtype=np.float32)
         self._shares = np.zeros((links, LARGEST), dtype=np.float32)
@@ -187,6 +190,8 @@ class OSPF(NetworkProblem):
         self._begin_search()
         self._directions[:] = 0
         self._last = -1, 0, False
+        self._plan = None
+        self._start_weights[:] = self._weights
         self._ahead[:] = 0.0
         self._reroute(-1, 0)
 
@@ -329,9 +334,10 @@ class OSPF(NetworkProblem):
         )
 
     def candidate_features(self, actions: Array) -> CandidateFeatures:
-        """Where each change and the best weight in its direction lead, and what was done before."""
+        """Where each change and the best weight in its direction lead, what was done, the plan."""
         rows = np.ascontiguousarray(actions, dtype=np.int64)
         each = np.empty((len(rows), EACH), dtype=np.float32)
+        plan, left = self._planned(), self.episode_length - self._steps
         describe_changes(
             rows,
             *self._searched,
@@ -342,7 +348,9 @@ class OSPF(NetworkProblem):
             self._least_norm,
             self._least,
             self._last,
-            1.0 - self._steps / self.episode_length,
+            (left / self.episode_length, left),
+            plan,
+            self._plan[1] if self._plan else np.inf,
             each,
         )
         return CandidateFeatures(each)
@@ -350,9 +358,15 @@ class OSPF(NetworkProblem):
     def advise(self) -> Array:
         """The changes that a tabu search on the 8-norm would make: (k, 2).
 
+        Before that, all changes that lead to the plan of the episode, while it is lower than what
+        was reached and the steps left suffice.
+
         It looks at all weights of every link; a change is worth what the best weight in its
         direction brings, over the root of the number of changes that it takes.
         """
+        planned = self._to_plan()
+        if len(planned):
+            return planned
         found: Array = advised_changes(
             *self._searched,
             self._memory.ages(np.arange(len(self._weights))),
@@ -361,6 +375,27 @@ class OSPF(NetworkProblem):
             self._last,
         )
         return found
+
+    def suggested_actions(self) -> Array:
+        """A few changes that lead to the plan of the episode, of the links furthest from it."""
+        return self._to_plan()[:SUGGESTED]
+
+    def _to_plan(self) -> Array:
+        """The changes (k, 2) that lead to the plan, of the links furthest from it first."""
+        away = self._planned() - self._weights
+        links = np.argsort(-np.abs(away), kind="stable")[: np.count_nonzero(away)]
+        return np.stack([links, np.sign(away[links]) + 1], axis=1)
+
+    def _planned(self) -> Array:
+        """Weights (E,) to go to: the plan's, or the present ones once it has nothing to offer."""
+        if self._plan is None:
+            # a stream of its own, so that episodes are the same whether a plan is asked for or not
+            number = int(self.np_random.spawn(1)[0].integers(PLANS))
+            self._plan = episode_plan(self.instance, self._start_weights, number)
+        plan, promised = self._plan
+        away = int(np.abs(plan - self._weights).sum())
+        offers = promised < self._least * _SAME and away <= self.episode_length - self._steps
+        return plan if offers else self._weights
 
     @property
     def _searched(self) -> tuple[Any, Any, Array, Array, bool, Any, Any, Any]:

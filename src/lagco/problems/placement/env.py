@@ -58,6 +58,8 @@ _ROUNDING = 1e-6
 _TENURE = 0.1
 #: moves that the search looks at more closely
 _CLOSER = 32
+#: moves to the plan that a ranker sees in any case
+_SUGGESTED = 8
 
 
 class Placement(Problem):
@@ -415,12 +417,13 @@ class Placement(Problem):
         chains = self._follow(rows, latencies, place)
         each = np.empty((len(rows), EACH), dtype=np.float32)
         left = self.episode_length - self._steps
+        plan, promised = self._survey.aim
         describe_moves(
             rows, self._cloud, self._state, latencies, place, self._bounds,
             self._columns_written[-1], chains,
-            (self._mean, self._highest, max(self._survey.promised, self._mean)),
+            (self._mean, self._highest, max(promised, self._mean)),
             self._moves.ages(rows[:, 0]), (left, left / self.episode_length), self._left,
-            self._survey.plan, each,
+            plan, each,
         )  # fmt: skip
         return CandidateFeatures(each)
 
@@ -432,6 +435,23 @@ class Placement(Problem):
         recent = self._moves.recent[: cloud.num_vms]
         follow_moves(moves, cloud, state, latencies, place, bounds, recent, left, chains)
         return chains
+
+    def suggested_actions(self) -> Array:
+        """A few moves to the plan, (k, 2): those after which J is highest."""
+        planned = self._to_plan()
+        if len(planned) > _SUGGESTED:
+            best = np.argsort(-self.preview(planned), kind="stable")[:_SUGGESTED]
+            planned = planned[best]
+        return planned
+
+    def _to_plan(self) -> Array:
+        """Valid moves to the plan, (k, 2); none where it is no better than what was reached."""
+        plan, promised = self._survey.aim
+        if promised <= self._highest + _ROUNDING:
+            return np.empty((0, 2), dtype=np.int64)
+        vms = np.flatnonzero(plan != self._state.allocation)
+        planned = np.stack([vms, plan[vms]], axis=1)
+        return planned[self.are_valid_actions(planned)]
 
     def advise(self) -> Array:
         """Moves to the plan, (k, 2); without any the first of the best chain of moves, (1, 2).
@@ -445,10 +465,9 @@ class Placement(Problem):
                 f"{SURVEYED} pairs of VM and PM and {MATRIX_LIMIT} PMs; there are "
                 f"{self._cloud.num_vms} x {self._cloud.num_pms}; choose the teacher 'greedy'"
             )
-        if survey.planned.any():
-            vms = np.flatnonzero(survey.plan != self._state.allocation)
-            planned = np.stack([vms, survey.plan[vms]], axis=1)
-            return planned[self.are_valid_actions(planned)]
+        planned = self._to_plan()
+        if len(planned):
+            return planned
         best = survey.promising(_CLOSER)
         best = best[self.action_mask()[best]]
         moves = np.stack(np.divmod(best, self._cloud.num_pms), axis=1)

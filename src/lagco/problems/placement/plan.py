@@ -24,6 +24,8 @@ PER_PAIR, LEAST, MOST = 100, 30_000, 1_000_000
 _HOT = 1.5
 #: plans that a start has, of which every episode draws one: training comes back to the same starts
 PLANS = 16
+#: moves of the plans that a ranker's aim is the best of, and how many these are at most
+AIMED, TRIED = 250_000, 6
 #: plans that a process remembers
 _MOST_KNOWN = 4096
 _known: dict[tuple[str, bytes, bytes, int], tuple[Array, float]] = {}
@@ -41,12 +43,26 @@ def episode_plan(
     return _known[key]
 
 
+def episode_aim(
+    checksum: str, cloud: Any, latencies: Array, bounds: Array, hosts: Array, number: int
+) -> tuple[Array, float]:
+    """The best of plan `number` and, in small clouds, of some others of the start; and its J."""
+    tried = min(max(AIMED // _moves(cloud), 1), TRIED)
+    numbers = [(number + i * PLANS // tried) % PLANS for i in range(tried)]
+    plans = [episode_plan(checksum, cloud, latencies, bounds, hosts, n) for n in numbers]
+    return max(plans, key=lambda plan: plan[1])
+
+
+def _moves(cloud: Any) -> int:
+    """Moves of the annealing that finds a plan."""
+    return min(max(PER_PAIR * cloud.num_vms * cloud.num_pms, LEAST), MOST)
+
+
 def plan_allocation(
     cloud: Any, latencies: Array, bounds: Array, hosts: Array, seed: int
 ) -> tuple[Array, float]:
     """Hosts (V,) that annealing finds from those given, and their J."""
-    vms, pms = cloud.num_vms, cloud.num_pms
-    moves = min(max(PER_PAIR * vms * pms, LEAST), MOST)
+    vms, moves = cloud.num_vms, _moves(cloud)
     best = np.array(hosts, dtype=np.int64)
     stream = random_stream(seed)
     mean = anneal(cloud, latencies, bounds, 1, _HOT / vms, moves, empty_state(cloud), best, stream)

@@ -1,0 +1,46 @@
+"""A plan for an episode of `ospf`: weights that a short annealing finds from its start.
+
+Weights pay together more than one by one, and a search by single links ends where none of them
+helps. The plan is found once per episode, with a tenth of the solver's moves or fewer; it is what
+an agent with a ranker may follow, leave, or go on from.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lagco.arrays import Array
+from lagco.instances import Instance
+from lagco.problems.networks.network import network_of
+from lagco.problems.ospf.solver import MOVES, improve_weights
+from lagco.problems.ospf.weights import utilisation_of
+
+#: moves of the annealing per link, unless they take more than so many steps along arcs in all; with
+#: fewer moves per link than the last number there is no plan
+PER_LINK, WORK, FEWEST = 120, 1_000_000_000, 30
+#: plans that a start has, of which every episode draws one: training comes back to the same starts
+PLANS = 64
+#: changes towards the plan that a ranker sees in any case
+SUGGESTED = 8
+#: plans that a process remembers
+_MOST_KNOWN = 4096
+_known: dict[tuple[str, bytes, int], tuple[Array, float]] = {}
+
+
+def episode_plan(instance: Instance, weights: Array, number: int) -> tuple[Array, float]:
+    """Plan `number` for episodes that begin with `weights` (E,), made once; and its utilisation.
+
+    Networks that are too large have none: their own weights, and infinity.
+    """
+    network = network_of(instance)
+    links = len(weights)
+    moves = min(PER_LINK * links, WORK // (2 * links * network.num_nodes))
+    if moves < FEWEST * links:
+        return weights, np.inf
+    key = (instance.checksum, weights.tobytes(), number)
+    if key not in _known:
+        if len(_known) >= _MOST_KNOWN:
+            del _known[next(iter(_known))]
+        found = np.asarray(improve_weights(instance, weights, number, moves / MOVES), np.int64)
+        _known[key] = found, utilisation_of(instance, network, found)
+    return _known[key]
