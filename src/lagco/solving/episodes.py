@@ -96,6 +96,10 @@ class Episodes:
         """Whether it has begun, or it is time to."""
         return self._turns is not None or self._begins()
 
+    def leads(self) -> bool:
+        """Only where it holds the best."""
+        return False
+
     def turn(self) -> bool:
         """One step of every episode under way; the first turn loads the player."""
         if self._turns is None:
