@@ -1,8 +1,9 @@
 """Members that look for a good solution in turns, the best that any of them found, and the time.
 
 A turn is short: some steps of an agent's episodes, a stretch of local search. Between turns the
-time is looked at, so a run may be stopped at any moment with the best solution so far. The problem's
-own search gets most of the time as long as it finds better solutions, then whoever holds the best.
+time is looked at, so a run may be stopped at any moment with the best solution so far. The
+problem's own search gets most of the time as long as it finds better solutions, then whoever holds
+the best.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The core of a network: what is left when nodes with a single link are taken away, one by one.
 
-What a node with a single link sends and receives goes over that link whatever the routing is, so its
-demands may as well begin and end at its neighbour.
+What a node with a single link sends and receives goes over that link whatever the routing is, so
+its demands may as well begin and end at its neighbour.
 """
 
 from __future__ import annotations
