@@ -31,7 +31,7 @@ from lagco.rollout import Episode, SideBySide
 from lagco.solving import instance as instance_module
 from lagco.solving.episodes import Episodes
 from lagco.solving.folder import solve_folder
-from lagco.solving.members import LocalSearch
+from lagco.solving.members import FollowingSearch, LocalSearch
 from lagco.solving.players import _mixed_team
 from lagco.solving.portfolio import FOLLOWING, Found, Limit, Record, Task
 from lagco.solving.portfolio import run as run_members
@@ -290,7 +290,7 @@ def worked_on(instance, **limit):
 def test_a_local_search_waits_for_solutions_to_begin_from_and_takes_no_time_meanwhile():
     task = worked_on(problem_class("tsp").generate(10), turns=30)
     source = Solutions()
-    waiting = LocalSearch(task, "after others", source)
+    waiting = FollowingSearch(task, "after others", source)
     run_members([LocalSearch(task), waiting], task)
     assert waiting.used == 0.0
     assert task.record.shares == {"solver": 30.0}
@@ -309,7 +309,7 @@ def test_a_portfolio_ends_where_only_a_search_is_left_that_waits_for_others():
         turns.append(task.limit.taken)
         assert len(turns) < 5
 
-    run_members([LocalSearch(task, "after others", Solutions())], task, between)
+    run_members([FollowingSearch(task, "after others", Solutions())], task, between)
     assert task.record.best is None
     assert not turns
 
@@ -389,8 +389,7 @@ def test_with_as_many_turns_of_the_solver_a_portfolio_is_never_worse(name, monke
 
     def noted(self):
         goes_on = turn(self)
-        if self.name == "solver":
-            turns.append((self._seed, self._effort, self._present.objective))
+        turns.append((self._effort, self._turns.present.objective))
         return goes_on
 
     monkeypatch.setattr(LocalSearch, "turn", noted)
@@ -419,6 +418,9 @@ def test_beside_a_solver_that_leads_others_have_a_tenth_of_the_time():
         def ready(self):
             return True
 
+        def leads(self):
+            return False
+
         def turn(self):
             now[0] += self.seconds
             if self.name == "solver":
@@ -442,33 +444,56 @@ def test_a_search_from_what_others_found_stays_within_its_part_of_the_time(monke
     source = Solutions()
     source.found.append(Found(1.0, np.arange(10), "agent"))
     task.record.offer(Found(0.0, np.arange(10), "solver"))
-    search = LocalSearch(task, "after others", source)
+    search = FollowingSearch(task, "after others", source)
     while not task.limit.over():
         search.turn()
     assert max(turns) <= FOLLOWING * 10.0
 
 
-def test_efforts_are_powers_of_two_so_that_speed_hardly_changes_a_run(monkeypatch):
-    cls, efforts, now, slow = problem_class("tsp"), [], [0.0], [0.0]
+def test_runs_of_a_seed_take_the_same_turns_and_differ_only_in_how_far_they_get(monkeypatch):
+    cls, turns, now, slow = problem_class("tsp"), [], [0.0], [0.0]
     improve = cls.improve.__func__
 
     def timed(own, instance, solution, seed, effort):
-        efforts.append(effort)
+        turns.append((seed, effort, solution is None))
         now[0] += 1e-3 + slow[0] * effort
         return improve(own, instance, solution, seed, min(effort, 1e-3))
 
     monkeypatch.setattr(cls, "improve", classmethod(timed))
     runs = []
-    for slow[0] in (12.0, 11.0, 13.0):
-        efforts.clear()
+    for slow[0] in (10.0, 11.0, 12.5, 14.0):
+        turns.clear()
         now[0] = 0.0
         task = worked_on(cls.generate(30), seconds=1.0, clock=lambda: now[0])
         run_members([LocalSearch(task)], task)
-        runs.append(list(efforts))
-    assert all(math.log2(effort).is_integer() for effort in runs[0])
-    longest = runs[0].index(max(runs[0]))
-    assert runs[0][longest : longest + 2] == [max(runs[0])] * 2  # afresh, and from the best
-    assert runs[0][: longest + 2] == runs[1][: longest + 2] == runs[2][: longest + 2]
+        assert 0.9 < now[0] < 1.1
+        runs.append(list(turns))
+    assert all(math.log2(effort).is_integer() for _, effort, _ in runs[0])
+    for run in runs[1:]:
+        pairs = zip(runs[0], run, strict=False)
+        alike = [turn for turn, _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)]
+        assert sum(turn[1] for turn in alike) > 0.4 * sum(turn[1] for turn in run)
+
+
+def test_a_search_that_finds_better_has_most_of_the_time_whoever_holds_the_best():
+    task = worked_on(problem_class("tsp").generate(10), turns=100)
+
+    class Steady:
+        used = 0.0
+
+        def __init__(self, name, leads):
+            self.name, self.leads = name, lambda: leads
+
+        def ready(self):
+            return True
+
+        def turn(self):
+            task.record.offer(Found(2.0 if self.leads() else 1.0, np.arange(10), self.name))
+            return True
+
+    run_members([Steady("solver", True), Steady("agent", False)], task)
+    assert task.record.best.by == "agent"
+    assert task.record.shares["solver"] >= 90.0
 
 
 def test_a_default_agent_that_cannot_be_loaded_is_noted_and_one_that_was_asked_for_is_not(

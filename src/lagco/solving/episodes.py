@@ -29,8 +29,11 @@ _WAYS: dict[str, tuple[float, float] | None] = {
     "small": (0.02, 0.15),
     "large": (0.15, 0.5),
 }
-#: part of the episodes that every way of beginning one has, whatever came of it so far
-_LEAST = 0.1
+#: successes that a way of beginning an episode is thought to have had before the first: a part of
+#: the best leads to something better more often than a start does
+_PRIOR = {"sample": 0.2, "small": 1.0, "large": 1.0}
+#: part of the episodes that every way has, whatever came of it so far
+_LEAST = 0.05
 #: solutions that are kept for others to go on from
 _KEPT = 8
 #: an episode that is not over when the time is goes on by previews, where actions are no more
@@ -95,6 +98,10 @@ class Episodes:
     def ready(self) -> bool:
         """Whether it has begun, or it is time to."""
         return self._turns is not None or self._begins()
+
+    def leads(self) -> bool:
+        """Only where it holds the best."""
+        return False
 
     def turn(self) -> bool:
         """One step of every episode under way; the first turn loads the player."""
@@ -275,7 +282,9 @@ class _Ways:
     def choose(self, ways: list[str], rng: np.random.Generator) -> str:
         """One of the ways, drawn in proportion to its successes per decision."""
         usual = max(1, max(self._decided.values()))
-        rates = np.array([(self._won[way] + 1) / (self._decided[way] + usual) for way in ways])
+        rates = np.array(
+            [(self._won[way] + _PRIOR[way]) / (self._decided[way] + usual) for way in ways]
+        )
         parts = _LEAST + (1.0 - _LEAST * len(ways)) * rates / rates.sum()
         return ways[int(rng.choice(len(ways), p=parts / parts.sum()))]
 

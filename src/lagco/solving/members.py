@@ -10,16 +10,15 @@ from lagco.solving.portfolio import FOLLOWING, LEADING, Found, Task
 
 #: part of the usual work that a first turn of local search makes
 FIRST_EFFORT = 1 / 1024
-#: and a turn that begins afresh, where turns are counted
-FRESH_EFFORT = 1 / 32
+#: and a turn at most, where turns are counted
+LARGEST_EFFORT = 1 / 32
 #: seconds that a turn of local search may take in any case, and at most
 SHORTEST, LONGEST = 0.02, 2.0
-#: parts of the time that is left: what a turn takes where its length is set, and the most it may
-USUAL_PART, LARGEST_PART = 0.35, 0.8
-#: part of the time that is left which a turn must have taken for its speed to be believed, and how
-#: fast turns grow until then
-_TRIAL_PART, _GROWTH = 0.03, 4.0
-#: turns without progress after which a search that is not the best begins elsewhere
+#: part of the time that is left which a turn may take
+LARGEST_PART = 0.9
+#: how fast turns grow that begin from what others found, until they take their part of the time
+_GROWTH = 4.0
+#: turns without progress after which a search stagnates, or begins elsewhere
 _PATIENCE = 4
 
 
@@ -36,115 +35,181 @@ class Source(Protocol):
 
 
 class LocalSearch:
-    """The problem's local search, from a start of its own or from what others found.
+    """The problem's local search from starts of its own.
+
+    Turns begin afresh, which is followed by turns of half the effort from the best so far, and
+    every time that the search begins afresh the effort is doubled: one turn afterwards, and twice
+    as many as before where beginning afresh has led to nothing as good. So the turns depend on what
+    they lead to and not on the clock, and runs of the same seed differ only in how far they get.
+    When what comes next would take too long, efforts no longer grow.
 
     Args:
         task: of a problem that defines ``improve``.
         name: of the member.
-        source: brings solutions to begin from; without it, the search makes its own start.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        name: str = "solver",
-        source: Source | None = None,
-    ) -> None:
+    def __init__(self, task: Task, name: str = "solver") -> None:
+        self._turns = _Turns(task, name)
         self._task = task
-        self._seed = task.seed
-        self._source = source
-        self._present: Found | None = None
         self._effort = FIRST_EFFORT
-        self._fresh = 0
-        self._rate: float | None = None  # seconds per effort
-        self._usual: float | None = None  # effort of a turn, once the speed is known
-        self._settled = not task.limit.timed  # whether the speed is known
+        self._pause = 1  # turns from the best after one afresh
+        self._until_afresh = 0
+        self._grows = True
         self._idle = 0
         self.name = name
         self.used = 0.0
 
     def ready(self) -> bool:
-        """There is a solution to begin from, or none is needed."""
-        return self._source is None or self._present is not None or self._source.brings()
+        """Always."""
+        return True
 
     def stagnates(self) -> bool:
-        """Whether it gave up, or had to begin afresh because nothing better was found."""
-        return self._fresh > 1 or self._task.record.failure is not None
+        """Whether it gave up, or nothing better was found for a while."""
+        return self._idle >= _PATIENCE or self._task.record.failure is not None
+
+    def leads(self) -> bool:
+        """As long as it finds better solutions it has most of the time, whoever holds the best."""
+        return not self.stagnates()
 
     def turn(self) -> bool:
         """A stretch of local search."""
-        start = self._start()
-        afresh = self._source is None and self._begins_afresh()
-        effort = self._fitting(afresh)
-        if afresh:
-            start = None
-        began = self._task.limit.elapsed()
-        self._seed += 1
-        try:
-            solution = self._task.cls.improve(
-                self._task.instance, None if start is None else start.solution, self._seed, effort
-            )
-        except InstanceError as error:  # too large for this search
-            self._task.record.failure = error
+        present = self._turns.present
+        afresh = present is None or self._begins_afresh()
+        effort = self._effort if afresh else self._fitting(self._effort / 2.0)
+        found = self._turns.take(None if afresh else present, effort)
+        if found is None:
             return False
-        took = self._task.limit.cost(began)
-        value = self._task.cls.evaluate_solution(self._task.instance, solution)
-        found = Found(value, solution, self.name)
-        if afresh:
-            self._idle = 0
-            self._fresh += 1
-        if self._present is None or not self._task.record.better(self._present.objective, value):
-            self._present, self._idle = found, 0
+        better = self._turns.keep(found)
+        if better:
             self._task.record.offer(found)
+        self._idle = 0 if better else self._idle + 1
+        if afresh:
+            level = present is None or self._task.record.better(found.objective, present.objective)
+            self._pause = 1 if level else 2 * self._pause
+            self._until_afresh = self._pause
         else:
-            self._idle += 1
-        if start is not None:  # the first turn loads code, and starts cost time of their own
-            self._rate = took / effort
-            left = self._task.limit.left()
-            enough = (_TRIAL_PART if self._source is None else FOLLOWING / _GROWTH) * left
-            self._settled = self._settled or took > enough or effort >= 1.0
-            if not self._settled:
-                self._effort = min(1.0, self._effort * _GROWTH)
-        if self._idle and not self._task.limit.timed:
-            self._effort = min(FRESH_EFFORT, self._effort * 2.0)
+            self._until_afresh -= 1
         return True
 
-    def _start(self) -> Found | None:
-        present, best = self._present, self._task.record.best
-        if self._source is not None:
-            beaten = present is not None and best is not None and best.by != self.name
-            if present is None or (beaten and self._idle >= _PATIENCE):
-                taken = self._source.take()
-                if taken is not None:
-                    self._present, self._idle, self._effort = taken, 0, FIRST_EFFORT
-        return self._present
-
     def _begins_afresh(self) -> bool:
-        """As soon as the speed is known, and whenever nothing better is found for a while."""
-        known = self._rate is not None and self._settled
-        return known and (not self._fresh or self._idle >= _PATIENCE)
+        """Whether it is time to, and there is time for it; sets the effort."""
+        if self._until_afresh > 0:
+            return False
+        larger = 2.0 * self._effort
+        if self._grows and self._fits(larger):
+            self._effort = larger
+            return True
+        self._grows = False
+        return self._fits(self._effort)
 
-    def _fitting(self, afresh: bool) -> float:
-        """Effort of the next turn.
+    def _fits(self, effort: float) -> bool:
+        limit, rate = self._task.limit, self._turns.slowest
+        if not limit.timed:
+            return effort <= LARGEST_EFFORT
+        return effort * rate <= min(LONGEST, LARGEST_PART * limit.left())
 
-        A search of its own sets it as soon as the speed is known, for all turns to come; later ones
-        are shorter only where the time left is. It is a power of two, so that a little more or less
-        speed leads to the same turns, and runs of the same seed differ only in how far they get.
-        A search from what others found has turns within its part of the time.
-        """
-        if self._rate is None:
-            return FIRST_EFFORT
-        if not self._task.limit.timed:
-            return FRESH_EFFORT if afresh else self._effort
-        if not self._settled:
-            return self._effort
-        left, speed = self._task.limit.left(), 1.0 / max(self._rate, 1e-12)
-        if self._usual is None or self._source is not None:
-            best = self._task.record.best
-            follows = self._source is not None and (best is None or best.by != self.name)
-            part = FOLLOWING if follows else USUAL_PART
-            self._usual = _power_of_two(min(LONGEST, max(part * left, SHORTEST)) * speed)
-        return min(self._usual, _power_of_two(max(LARGEST_PART * left, SHORTEST) * speed))
+    def _fitting(self, effort: float) -> float:
+        """An effort halved until it fits into the time, or takes no time to speak of."""
+        shortest = SHORTEST / max(self._turns.slowest, 1e-12)
+        while effort > shortest and not self._fits(effort):
+            effort /= 2.0
+        return effort
+
+
+class FollowingSearch:
+    """The problem's local search from what others found, within its part of the time.
+
+    Args:
+        task: of a problem that defines ``improve``.
+        name: of the member.
+        source: brings solutions to begin from.
+    """
+
+    def __init__(self, task: Task, name: str, source: Source) -> None:
+        self._turns = _Turns(task, name)
+        self._task = task
+        self._source = source
+        self._effort = FIRST_EFFORT
+        self._idle = 0
+        self.name = name
+        self.used = 0.0
+
+    def ready(self) -> bool:
+        """There is a solution to begin from."""
+        return self._turns.present is not None or self._source.brings()
+
+    def leads(self) -> bool:
+        """Only where it holds the best."""
+        return False
+
+    def turn(self) -> bool:
+        """A stretch of local search from a solution, another one where it leads nowhere."""
+        best = self._task.record.best
+        beaten = best is not None and best.by != self.name
+        if self._turns.present is None or (beaten and self._idle >= _PATIENCE):
+            taken = self._source.take()
+            if taken is not None:
+                self._turns.present, self._idle, self._effort = taken, 0, FIRST_EFFORT
+        found = self._turns.take(self._turns.present, self._effort)
+        if found is None:
+            return False
+        self._idle = 0 if self._turns.keep(found) else self._idle + 1
+        if not self._idle:
+            self._task.record.offer(found)
+        self._effort = self._next_effort(FOLLOWING if beaten else LARGEST_PART)
+        return True
+
+    def _next_effort(self, part: float) -> float:
+        limit = self._task.limit
+        if not limit.timed:
+            return min(LARGEST_EFFORT, self._effort * 2.0) if self._idle else self._effort
+        seconds = min(LONGEST, max(part * limit.left(), SHORTEST))
+        fitting = _power_of_two(seconds / max(self._turns.slowest, 1e-12))
+        return min(fitting, self._effort * _GROWTH)
+
+
+class _Turns:
+    """Calls of a problem's local search, timed.
+
+    Attributes:
+        present: the best solution of these calls, or what shall be gone on from.
+        slowest: seconds that an effort of 1 takes, by the last call of each kind: afresh and not.
+    """
+
+    def __init__(self, task: Task, name: str) -> None:
+        self._task = task
+        self._name = name
+        self._seed = task.seed
+        self._rates: dict[bool, float] = {}
+        self.present: Found | None = None
+
+    @property
+    def slowest(self) -> float:
+        return max(self._rates.values(), default=0.0)
+
+    def take(self, start: Found | None, effort: float) -> Found | None:
+        """What the search finds from a start, or from its own; None where it gives up."""
+        task, first = self._task, self._seed == self._task.seed
+        began = task.limit.elapsed()
+        self._seed += 1
+        try:
+            solution = task.cls.improve(
+                task.instance, None if start is None else start.solution, self._seed, effort
+            )
+        except InstanceError as error:  # too large for this search
+            task.record.failure = error
+            return None
+        if not first:  # which loads code
+            self._rates[start is None] = task.limit.cost(began) / effort
+        return Found(task.cls.evaluate_solution(task.instance, solution), solution, self._name)
+
+    def keep(self, found: Found) -> bool:
+        """Go on from a solution if it is better; whether it is."""
+        present = self.present
+        if present is not None and self._task.record.better(present.objective, found.objective):
+            return False
+        self.present = found
+        return True
 
 
 def _power_of_two(value: float) -> float:
@@ -164,6 +229,10 @@ class GrowingSolver:
     def ready(self) -> bool:
         """Always."""
         return True
+
+    def leads(self) -> bool:
+        """Only where it holds the best."""
+        return False
 
     def turn(self) -> bool:
         """One call of the solver."""
@@ -206,6 +275,10 @@ class Bounding:
     def ready(self) -> bool:
         """Always."""
         return True
+
+    def leads(self) -> bool:
+        """Never."""
+        return False
 
     def turn(self) -> bool:
         """Find the bound; there is no second turn."""

@@ -1,8 +1,9 @@
 """Members that look for a good solution in turns, the best that any of them found, and the time.
 
 A turn is short: some steps of an agent's episodes, a stretch of local search. Between turns the
-time is looked at, so a run may be stopped at any moment with the best solution so far. Whoever
-holds the best solution gets most of the turns.
+time is looked at, so a run may be stopped at any moment with the best solution so far. The
+problem's own search gets most of the time as long as it finds better solutions, then whoever holds
+the best.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from lagco.instances import Instance
 from lagco.results.measures import gap, improvement
 from lagco.rollout import Trace
 
-#: part of the time for whoever holds the best solution, and for each of the others
+#: part of the time for whoever leads, and for each of the others
 LEADING, FOLLOWING = 0.9, 0.05
 
 
@@ -218,6 +219,10 @@ class Member(Protocol):
         """Whether there is something to do now."""
         ...
 
+    def leads(self) -> bool:
+        """Whether it has most of the time, even where another one holds the best solution."""
+        ...
+
     def turn(self) -> bool:
         """Go on for a short time; False if there is nothing more to do."""
         ...
@@ -244,7 +249,8 @@ def run(members: Sequence[Member], task: Task, between: Callable[[], None] | Non
             return
         member = ready[0]
         if not over:
-            leader = record.best.by if record.best is not None else member.name
+            best = member.name if record.best is None else record.best.by
+            leader = next((m.name for m in ready if m.leads()), best)
             member = min(ready, key=lambda m: m.used / (LEADING if m.name == leader else FOLLOWING))
         began = limit.elapsed()
         goes_on = member.turn()

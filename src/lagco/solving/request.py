@@ -11,7 +11,7 @@ from typing import Any
 from lagco.errors import UsageError, suggest
 from lagco.policies import POLICIES
 from lagco.solving.episodes import SEARCHES, Episodes
-from lagco.solving.members import Bounding, GrowingSolver, LocalSearch
+from lagco.solving.members import Bounding, FollowingSearch, GrowingSolver, LocalSearch
 from lagco.solving.players import Player, load_player
 from lagco.solving.portfolio import Member, Task
 
@@ -109,7 +109,7 @@ class Request:
         if not improves or not (self.by == "portfolio" if self.improve is None else self.improve):
             return [episodes]
         name = f"{episodes.name} + local search"
-        return [episodes, LocalSearch(task.seeded(1), name, episodes)]
+        return [episodes, FollowingSearch(task.seeded(1), name, episodes)]
 
 
 #: between the seeds of workers

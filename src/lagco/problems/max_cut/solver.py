@@ -1,6 +1,8 @@
-"""A strong cut: one-flip tabu search with restarts from disturbed elite sides.
+"""A strong cut: one-flip tabu search, on large graphs simulated annealing.
 
-The number of moves is fixed, so the answer depends on instance and seed alone.
+A tabu move looks at all nodes and begins again from disturbed elite sides where it finds nothing.
+Annealing looks at one node at a time, which on hundreds of nodes and more leads further in the same
+time. The number of moves is fixed, so the answer depends on instance and seed alone.
 """
 
 from __future__ import annotations
@@ -15,31 +17,43 @@ from lagco.instances import Instance, SolverReference
 from lagco.problems.adjacency import adjacency
 from lagco.problems.max_cut.kernels import flip_node, initial_gains
 from lagco.problems.max_cut.weights import cut_value, weighted_edges
-from lagco.problems.random_stream import next_below, next_word, random_stream
+from lagco.problems.random_stream import next_below, next_float, next_word, random_stream
 
 MOVES_PER_NODE = 2_000
 MAX_MOVES = 4_000_000
 _PATIENCE = 30  # moves per node without a new best before the sides are disturbed
+LARGE = 250  # nodes from which on cuts are annealed
+SWEEPS = 30_000  # over all nodes, of annealing
+#: first heat of a run, over the typical gain of a node; where a run starts from good sides
+HOTTEST, WARM = 0.4, 0.22
 
 
 def solve_cut(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:
     """The best sides found (best-known); `effort` multiplies the moves."""
     best = improve_cut(instance, None, seed, effort)
     value = cut_value(*weighted_edges(instance), best)
-    return SolverReference(value, "best-known", "tabu search", best)
+    method = "tabu search" if instance.size < LARGE else "annealing"
+    return SolverReference(value, "best-known", method, best)
 
 
 def improve_cut(instance: Instance, sides: Array | None, seed: int, effort: float) -> Array:
-    """The best sides met by tabu search from `sides`, or from random ones."""
+    """The best sides met by tabu search or annealing from `sides`, or from random ones."""
     n = instance.size
+    graph = _prepared(instance)
     stream = random_stream(seed)
     side = np.empty(n, dtype=np.int8)
     if sides is None:
         _draw_sides(side, stream)
     else:
         side[:] = sides
-    moves = int(effort * min(MOVES_PER_NODE * n, MAX_MOVES))
-    found: Array = search_cut(*_prepared(instance), side, moves, stream)
+    found: Array
+    if n < LARGE:
+        moves = int(effort * min(MOVES_PER_NODE * n, MAX_MOVES))
+        found = search_cut(*graph, side, moves, stream)
+    else:
+        typical = float(np.sqrt(np.square(graph[2]).sum() / n))
+        hottest = (HOTTEST if sides is None else WARM) * typical
+        found = _anneal(*graph, side, hottest, max(1, int(effort * SWEEPS)), stream)
     return found
 
 
@@ -104,4 +118,31 @@ def search_cut(first, neighbours, slot_weights, side, moves, stream):  # type: i
                 free_at[v] = move + tenure + next_below(stream, 10)
             local_best = cut
             last_progress = move
+    return best
+
+
+@njit(cache=True)
+def _anneal(first, neighbours, slot_weights, side, hottest, sweeps, stream):  # type: ignore[no-untyped-def]
+    """Sides of the largest cut met while the heat falls to 0 from `side`, which is written over."""
+    n = first.shape[0] - 1
+    gain = np.empty(n)
+    initial_gains(first, neighbours, slot_weights, side, gain)
+    best, best_cut, cut = side.copy(), 0.0, 0.0  # relative to the start
+    is_best = False  # the sides are the best met, and `best` does not hold them yet
+    for sweep in range(sweeps):
+        heat = hottest * (1.0 - sweep / sweeps)
+        for v in range(n):
+            change = gain[v]
+            if change < 0.0:
+                if next_float(stream) >= np.exp(change / heat):
+                    continue
+                if is_best:
+                    best[:] = side
+                    is_best = False
+            cut += flip_node(first, neighbours, slot_weights, v, side, gain)
+            if cut > best_cut:
+                best_cut = cut
+                is_best = True
+    if is_best:
+        best[:] = side
     return best

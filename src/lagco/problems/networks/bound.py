@@ -13,6 +13,7 @@ from lagco.arrays import Array
 from lagco.errors import LagcoError
 from lagco.instances import SolverReference
 from lagco.instances.instance import Status
+from lagco.problems.networks.core import core_of
 from lagco.problems.networks.network import Network
 
 #: a value meets a bound up to this relative difference
@@ -33,8 +34,16 @@ def flow_bound(network: Network, seconds: float | None = None) -> float | None:
 
     None where it is not found in so many seconds.
 
-    One commodity per destination, so there are (destinations x arcs + 1) variables.
+    One commodity per destination of the core, so there are (destinations x arcs + 1) variables.
     """
+    core = core_of(network)
+    if core.network is None:
+        return core.floor
+    found = _core_bound(core.network, seconds)
+    return None if found is None else max(found, core.floor)
+
+
+def _core_bound(network: Network, seconds: float | None) -> float | None:
     from scipy import sparse
 
     n, arcs = network.num_nodes, 2 * network.num_links

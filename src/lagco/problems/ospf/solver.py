@@ -5,13 +5,20 @@ The number of moves is fixed, so the answer depends on instance and seed alone.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numba import njit
 
 from lagco.arrays import Array
 from lagco.instances import Instance, SolverReference
 from lagco.problems.networks.bound import annealed, flow_bound
-from lagco.problems.networks.kernels import largest_utilisation, smooth_utilisation
+from lagco.problems.networks.core import Core, core_of
+from lagco.problems.networks.kernels import (
+    eighth_power,
+    largest_utilisation,
+    smooth_utilisation,
+)
 from lagco.problems.networks.network import network_of
 from lagco.problems.networks.search import copy_values
 from lagco.problems.ospf.kernels import loads_by_destination
@@ -28,6 +35,7 @@ from lagco.problems.random_stream import next_below, next_float, random_stream
 MOVES = 120_000
 RESTARTS = 6
 HOTTEST, COLDEST = 0.1, 0.0005
+_SURE = 1.0 + 1e-9  # by so much more a sum is larger whatever its rounding
 WARM = 0.03  # where a run starts from good weights
 
 
@@ -42,38 +50,98 @@ def solve_weights(instance: Instance, seed: int, effort: float = 1.0) -> SolverR
     `effort` multiplies the moves.
     """
     network = network_of(instance)
-    best = improve_weights(instance, None, seed, effort)
+    best = _search(instance, None, seed, RESTARTS, int(effort * MOVES) // RESTARTS)
     value = utilisation_of(instance, network, best)
     return annealed(value, flow_bound(network), best)
 
 
 def improve_weights(instance: Instance, weights: Array | None, seed: int, effort: float) -> Array:
-    """The best weights met: in runs from random ones, or in a warm run from `weights`."""
-    network = network_of(instance)
+    """The best weights met in a run of annealing; from `weights`, where given, a warm one."""
+    return _search(instance, weights, seed, 1, int(effort * MOVES))
+
+
+def _search(instance: Instance, weights: Array | None, seed: int, runs: int, moves: int) -> Array:
+    """The best weights met in so many runs of so many moves, warm ones from `weights`."""
     low, high = weight_bounds(instance)
-    best = np.full(network.num_links, low, dtype=np.int64)
-    runs, hottest = RESTARTS, HOTTEST
+    links, core = _prepared(instance)
+    best = np.full(links, low, dtype=np.int64)
+    hottest = HOTTEST
     if weights is not None:
         best[:] = weights
-        runs, hottest = 1, WARM
-    _anneal(
-        *routed_network(instance, network),
-        low,
-        high,
-        runs,
-        hottest,
-        int(effort * MOVES) // runs,
-        *scratch(network, high),
-        best,
-        random_stream(seed),
-    )
+        hottest = WARM
+    if core.network is not None:
+        found = best[core.links]
+        _anneal(
+            *routed_network(instance, core.network),
+            low,
+            high,
+            runs,
+            hottest,
+            moves,
+            *scratch(core.network, high),
+            found,
+            random_stream(seed),
+        )
+        best[core.links] = found
     return best
+
+
+@lru_cache(maxsize=1)
+def _prepared(instance: Instance) -> tuple[int, Core]:
+    """Number of links, and core, kept while one instance is improved again and again."""
+    network = network_of(instance)
+    return network.num_links, core_of(network)
 
 
 @njit(cache=True)
 def _add(target, source, sign):  # type: ignore[no-untyped-def]
     for i in range(target.shape[0]):
         target[i] += sign * source[i]
+
+
+@njit(cache=True)
+def _busiest(demands):  # type: ignore[no-untyped-def]
+    """Destinations of any demand, the largest volume first."""
+    first, _, volumes = demands
+    n = first.shape[0] - 1
+    sums = np.zeros(n)
+    for t in range(n):
+        for d in range(first[t], first[t + 1]):
+            sums[t] += volumes[d]
+    order = np.argsort(-sums, kind="mergesort")
+    wanted = np.empty(n, dtype=np.int64)
+    count = 0
+    for t in order:
+        if first[t] < first[t + 1]:
+            wanted[count] = t
+            count += 1
+    return wanted[:count]
+
+
+@njit(cache=True)
+def _places(arcs):  # type: ignore[no-untyped-def]
+    """Where the two arcs of every link stand among all: (E, 2)."""
+    places = np.empty((arcs.shape[0] // 2, 2), dtype=np.int64)
+    for k in range(arcs.shape[0]):
+        places[arcs[k] >> 1, arcs[k] & 1] = k
+    return places
+
+
+@njit(cache=True)
+def _set_steps(steps, places, link, weight):  # type: ignore[no-untyped-def]
+    steps[places[link, 0]] = weight
+    steps[places[link, 1]] = weight
+
+
+@njit(cache=True)
+def _power_sum(loads, inverse):  # type: ignore[no-untyped-def]
+    """The sum of the 16th powers of utilisations; inverse: 1 / capacities."""
+    total = 0.0
+    for e in range(inverse.shape[0]):
+        for arc in range(2 * e, 2 * e + 2):
+            power = eighth_power(loads[arc] * inverse[e])
+            total += power * power
+    return total
 
 
 @njit(cache=True)
@@ -93,7 +161,8 @@ def _anneal(  # type: ignore[no-untyped-def]
     parts = np.zeros((n, 2 * links))
     new_parts = np.zeros((n, 2 * links))
     loads, total, flow = np.zeros(2 * links), np.zeros(2 * links), np.zeros(n)
-    changed = np.empty(n, dtype=np.int64)
+    changed, rerouted = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.bool_)
+    busiest, places, inverse = _busiest(demands), _places(arcs), 1.0 / capacities
     weights = np.full(links, low, dtype=np.int64)
     least = np.inf
     for run in range(runs):
@@ -122,39 +191,64 @@ def _anneal(  # type: ignore[no-untyped-def]
             old = weights[link]
             weight = low + next_below(stream, high - low)
             weights[link] = weight + 1 if weight >= old else weight
-            steps = steps_along(arcs, weights)
-            copy_values(total, loads)
+            _set_steps(steps, places, link, weights[link])
             count = 0
-            for t in range(n):
-                if d_first[t] == d_first[t + 1]:
-                    continue
+            copy_values(total, loads)
+            for i in range(busiest.shape[0]):
+                t = busiest[i]
                 if is_affected(distance[t], edges[0, link], edges[1, link], old, weights[link]):
-                    settled = settle(
-                        t, first, heads, steps, buckets, entries, new_distance[t], new_order[t]
-                    )
-                    clear(new_parts[t])
-                    aggregate_loads(
-                        t, first, heads, arcs, steps, ecmp, new_distance[t], new_order[t], settled,
-                        demands, flow, new_parts[t],
-                    )  # fmt: skip
-                    _add(total, new_parts[t], 1.0)
                     _add(total, parts[t], -1.0)
                     changed[count] = t
                     count += 1
-            reached = smooth_utilisation(total, capacities)
-            if reached <= energy or next_float(stream) < np.exp(
-                (energy - reached) / (heat * energy)
-            ):
-                energy = reached
-                copy_values(loads, total)
+            # from here on loads only grow: a move may be given up before all of it is known
+            present = energy**16
+            chance, most = -1.0, present
+            rejected = False
+            for i in range(count):
+                t = changed[i]
+                settled = settle(
+                    t, first, heads, steps, buckets, entries, new_distance[t], new_order[t]
+                )
+                clear(new_parts[t])
+                aggregate_loads(
+                    t, first, heads, arcs, steps, ecmp, new_distance[t], new_order[t], settled,
+                    demands, flow, new_parts[t],
+                )  # fmt: skip
+                _add(total, new_parts[t], 1.0)
+                least_power = _power_sum(total, inverse)
+                if least_power > most * _SURE and chance < 0.0:
+                    chance = next_float(stream)
+                    most = present * (1.0 - heat * np.log(chance)) ** 16
+                if least_power > most * _SURE:
+                    rejected = True
+                    break
+            if not rejected:
+                copy_values(total, loads)
+                for t in range(n):
+                    rerouted[t] = False
                 for i in range(count):
-                    t = changed[i]
-                    copy_values(distance[t], new_distance[t])
-                    copy_values(order[t], new_order[t])
-                    copy_values(parts[t], new_parts[t])
-                largest = largest_utilisation(loads, capacities)
-                if largest < least * (1.0 - 1e-12):
-                    least = largest
-                    copy_values(best, weights)
-            else:
+                    rerouted[changed[i]] = True
+                for t in range(n):
+                    if rerouted[t]:
+                        _add(total, new_parts[t], 1.0)
+                        _add(total, parts[t], -1.0)
+                reached = smooth_utilisation(total, capacities)
+                if reached > energy:
+                    if chance < 0.0:
+                        chance = next_float(stream)
+                    rejected = chance >= np.exp((energy - reached) / (heat * energy))
+            if rejected:
                 weights[link] = old
+                _set_steps(steps, places, link, old)
+                continue
+            energy = reached
+            copy_values(loads, total)
+            for i in range(count):
+                t = changed[i]
+                copy_values(distance[t], new_distance[t])
+                copy_values(order[t], new_order[t])
+                copy_values(parts[t], new_parts[t])
+            largest = largest_utilisation(loads, capacities)
+            if largest < least * (1.0 - 1e-12):
+                least = largest
+                copy_values(best, weights)

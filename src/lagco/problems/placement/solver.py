@@ -54,15 +54,15 @@ def solve_allocation(instance: Instance, seed: int, effort: float = 1.0) -> Solv
 def improve_allocation(
     instance: Instance, allocation: Array | None, seed: int, effort: float
 ) -> Array:
-    """The best allocation met: in runs from the sweeps' best, or in a warm run from `allocation`.
+    """The best allocation met in a run of annealing; from `allocation`, where given, a warm one.
 
     J has the bounds that evaluating a solution takes: the sweeps' where the instance has them.
     """
     cloud, latencies, bounds = _prepared(instance)
-    runs, hottest = RESTARTS, HOTTEST
+    hottest = HOTTEST
     if allocation is not None:
         best = np.array(allocation, dtype=np.int64)
-        runs, hottest = 1, WARM
+        hottest = WARM
     elif instance.references.sweeps is not None:
         best = np.array(instance.references.sweeps.best_solution, dtype=np.int64)
     else:
@@ -73,9 +73,8 @@ def improve_allocation(
                 "allocation to improve"
             )
         best = np.array(fitted, dtype=np.int64)
-    moves = int(effort * MOVES) // runs
-    state = empty_state(cloud)
-    anneal(cloud, latencies, bounds, runs, hottest, moves, state, best, random_stream(seed))
+    moves, state = int(effort * MOVES), empty_state(cloud)
+    anneal(cloud, latencies, bounds, 1, hottest, moves, state, best, random_stream(seed))
     return best
 
 

@@ -144,20 +144,27 @@ def _reverse(tour, place, i, j):  # type: ignore[no-untyped-def]
             j = n - 1
 
 
+@njit(cache=True, inline="always")
+def _beside(tour, place, city, step):  # type: ignore[no-untyped-def]
+    """The city `step` positions after another, 0 to n - 1 (a comparison costs less than a rest)."""
+    at = place[city] + step
+    return tour[at - tour.shape[0] if at >= tour.shape[0] else at]
+
+
 @njit(cache=True)
 def _two_opt(rule, coordinates, matrix, neighbours, tour, place, a, touched):  # type: ignore[no-untyped-def]
     """Apply the first improving 2-opt move at city a; return its gain."""
     n = tour.shape[0]
     for forward in (True, False):
         step = 1 if forward else n - 1
-        b = tour[(place[a] + step) % n]
+        b = _beside(tour, place, a, step)
         d_ab = distance(rule, coordinates, matrix, a, b)
         for k in range(neighbours.shape[1]):
             c = neighbours[a, k]
             d_ac = distance(rule, coordinates, matrix, a, c)
             if d_ac >= d_ab:
                 break
-            d = tour[(place[c] + step) % n]
+            d = _beside(tour, place, c, step)
             if c == b or d == a:
                 continue
             gain = (
@@ -188,13 +195,14 @@ def _or_opt(rule, coordinates, matrix, neighbours, tour, place, a, touched):  # 
     for forward in (True, False):
         step = 1 if forward else n - 1
         back = n - step
+        last = a
         for length in range(1, 4):
             if length + 2 > n:
                 break
             # stretch: a = first, ..., last, walking in `step` direction; p before a, q after last
-            last = tour[(place[a] + step * (length - 1)) % n]
-            p = tour[(place[a] + back) % n]
-            q = tour[(place[last] + step) % n]
+            last = a if length == 1 else _beside(tour, place, last, step)
+            p = _beside(tour, place, a, back)
+            q = _beside(tour, place, last, step)
             freed = (
                 distance(rule, coordinates, matrix, p, a)
                 + distance(rule, coordinates, matrix, last, q)
@@ -207,12 +215,14 @@ def _or_opt(rule, coordinates, matrix, neighbours, tour, place, a, touched):  # 
                 d_ac = distance(rule, coordinates, matrix, a, c)
                 if d_ac >= freed:
                     break
-                offset = (place[c] - place[a]) * (1 if forward else -1) % n
+                offset = place[c] - place[a] if forward else place[a] - place[c]
+                if offset < 0:
+                    offset += n
                 if offset < length:  # c lies in the stretch
                     continue
                 for side in range(2):
                     # a next to c; the other end next to e, c's neighbour after or before it
-                    e = tour[(place[c] + (step if side == 0 else back)) % n]
+                    e = _beside(tour, place, c, step if side == 0 else back)
                     if side == 0 and c == p:
                         continue  # between p and q it stands already
                     if side == 1 and c == q:
@@ -269,8 +279,8 @@ def _move(tour, place, a, last, c, e, p, q, forward, side):  # type: ignore[no-u
 def _walks(tour, place, u, v, step, forward):  # type: ignore[no-untyped-def]
     """Direction in which v follows u, since a reversal may have turned the complement instead."""
     n = tour.shape[0]
-    ahead = tour[(place[u] + 1) % n] == v
-    behind = tour[(place[u] + n - 1) % n] == v
+    ahead = _beside(tour, place, u, 1) == v
+    behind = _beside(tour, place, u, n - 1) == v
     if ahead and behind:
         return forward
     return ahead
