@@ -39,7 +39,7 @@ def header(descr="<f8", shape="(2,)"):
     ("content", "message"),
     [
         (b"", "no array"),
-        (forged(header(), bytes(16), version=b"\x02\x00"), "no array of numpy's format 1.0"),
+        (forged(header(), bytes(16), version=b"\x02\x00"), "not an array in numpy's format 1.0"),
         (forged(b"(" * 30_000), "header is none"),
         (forged(b"{'descr': '''"), "header is none"),
         (forged(header(shape="(" * 500)), "header is none"),
