@@ -32,8 +32,8 @@ _HOMES = {
         "get_num_nodes",
     ),
     "lagco.core.env": ("ContinuousEnv",),
-    "lagco.core.graph": ("Changes", "GraphView"),
-    "lagco.core.pooling": ("Concat", "Max", "Mean", "Min", "Pooling", "RootSum", "Sum"),
+    "lagco.core.graph": ("GraphView",),
+    "lagco.core.pooling": ("Concat", "Max", "Mean", "Min", "RootSum", "Sum"),
     "lagco.core.problem": ("Problem",),
     "lagco.core.spec": (
         "Attribute",
@@ -100,13 +100,11 @@ if TYPE_CHECKING:
     from lagco.core.descriptors import get_num_edges as get_num_edges
     from lagco.core.descriptors import get_num_nodes as get_num_nodes
     from lagco.core.env import ContinuousEnv as ContinuousEnv
-    from lagco.core.graph import Changes as Changes
     from lagco.core.graph import GraphView as GraphView
     from lagco.core.pooling import Concat as Concat
     from lagco.core.pooling import Max as Max
     from lagco.core.pooling import Mean as Mean
     from lagco.core.pooling import Min as Min
-    from lagco.core.pooling import Pooling as Pooling
     from lagco.core.pooling import RootSum as RootSum
     from lagco.core.pooling import Sum as Sum
     from lagco.core.problem import Problem as Problem

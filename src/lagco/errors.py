@@ -7,7 +7,7 @@ import importlib
 from collections.abc import Iterable
 from types import ModuleType
 
-#: so many known names are listed in a message at most
+#: largest number of known names listed in a message
 _LISTED = 20
 
 

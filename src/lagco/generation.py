@@ -147,7 +147,7 @@ def add_references(
     seed: int = 42,
     index: int = 0,
 ) -> tuple[Instance, dict[str, float]]:
-    """The instance with references computed anew, and the seconds each took."""
+    """The instance with new references, and the seconds that each took."""
     found = instance.references
     timings: dict[str, float] = {}
     reference_seed = int(np.random.SeedSequence([seed, index, 1]).generate_state(1)[0])

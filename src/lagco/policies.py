@@ -28,7 +28,7 @@ class Policy(Protocol):
 
 
 def policy_name(policy: Policy) -> str:
-    """What tables call a policy."""
+    """Name of a policy in tables."""
     return str(getattr(policy, "name", type(policy).__name__))
 
 

@@ -79,7 +79,7 @@ class Progress:
             self._bar.update(self._task, completed=self._done, total=self._total, description=about)
 
     def over(self, items: Iterable[Item]) -> Iterator[Item]:
-        """The same items, each of which is a step."""
+        """Yield the items, counting each as a step."""
         for number, item in enumerate(items):
             self.update(number)
             yield item

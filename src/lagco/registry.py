@@ -91,7 +91,7 @@ class Registry(Mapping[str, T], Generic[T]):
 
 
 def load_entry_point(point: EntryPoint) -> Any:
-    """What an entry point names; an error that names the package if that fails."""
+    """Object of an entry point; if it cannot be loaded, an error that names the package."""
     try:
         return point.load()
     except Exception as error:

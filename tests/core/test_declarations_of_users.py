@@ -79,7 +79,7 @@ def test_the_checker_takes_the_numbers_that_training_takes():
     assert wrong(Attribute(), [0.0, np.float64(0.5), True, 2, np.int8(3)]) == []
     assert wrong(Attribute(), [[1.0, 2.0], [3], [], [4], [5]]) == []  # pooled
     assert wrong(Attribute(), [0.0, 1.0, "two", 3.0, 4.0]) == [
-        "is 'two' in row 2, which is no number"
+        "is 'two' in row 2, which is not a number"
     ]
 
 

@@ -38,7 +38,7 @@ def fake_sentence_encoder(texts: list[str]) -> np.ndarray:
     return vectors
 
 
-class CyberPath(gym.Env):  # type: ignore[type-arg]
+class CyberAttack(gym.Env):  # type: ignore[type-arg]
     """Hosts with vulnerabilities; an attack from a controlled host may take over another one.
 
     Only discovered hosts are visible, so the graph grows. Action: (source, target, vulnerability
@@ -78,7 +78,7 @@ class CyberPath(gym.Env):  # type: ignore[type-arg]
         return len(self.owned), float(gained), done, self.steps >= 3 * self.hosts, {}
 
 
-class CyberPathExt(CyberPath, ContinuousEnv):
+class CyberAttackExt(CyberAttack, ContinuousEnv):
     """The first listing."""
 
     def __init__(self, hosts: int = 8, seed: int = 0) -> None:

@@ -10,7 +10,7 @@ from lagco.core.env import draw_valid_action
 from lagco.embedding import Encoder, PretrainConfig, pretrain_on, text_encoder, use_text_encoder
 from lagco.errors import UsageError
 from tests.embedding.listings import (
-    CyberPathExt,
+    CyberAttackExt,
     TrafficEngineeringExt,
     fake_sentence_encoder,
 )
@@ -21,10 +21,10 @@ TRAINING = PretrainConfig(max_steps=30, states=80, evaluate_every=10)
 
 def test_cyber_path(tmp_path):
     with text_encoder(fake_sentence_encoder, "hashed words"):
-        encoder = pretrain_on([CyberPathExt(seed=s) for s in range(3)], training=TRAINING)
+        encoder = pretrain_on([CyberAttackExt(seed=s) for s in range(3)], training=TRAINING)
         layout = encoder.layout["attack_G"]
         assert layout.directed and layout.nodes["vulns"].width == 6
-        env = CyberPathExt(hosts=12, seed=9)
+        env = CyberAttackExt(hosts=12, seed=9)
         states, results = check_along(encoder, trajectory(env, 0, 30))
         sizes = {len(z["attack_G"]) for z in results}
         assert min(sizes) == 3 and max(sizes) > 8  # hosts were discovered
@@ -59,7 +59,7 @@ def test_traffic_engineering():
 
 
 def test_random_actions_are_valid():
-    for env in (CyberPathExt(), TrafficEngineeringExt()):
+    for env in (CyberAttackExt(), TrafficEngineeringExt()):
         rng = np.random.default_rng(0)
         env.reset(seed=0)
         for _ in range(10):

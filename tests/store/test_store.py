@@ -147,7 +147,9 @@ def test_places_that_are_no_plain_files(tmp_path, folder):
         TOY.read(tmp_path / "nowhere")
     (folder / "toy.safetensors").unlink()
     (folder / "toy.safetensors").mkdir()
-    with pytest.raises(LagcoError, match=r"toy\.safetensors: cannot be read \(it is no plain file"):
+    with pytest.raises(
+        LagcoError, match=r"toy\.safetensors: cannot be read \(it is not a plain file"
+    ):
         TOY.read(folder)
 
 
@@ -156,8 +158,8 @@ def test_places_that_are_no_plain_files(tmp_path, folder):
     [
         ("1e999", "'1e999' is too large for a number"),
         ("-1e999", "too large"),
-        ("NaN", "NaN is no number"),
-        ("-Infinity", "-Infinity is no number"),
+        ("NaN", "NaN is not a number"),
+        ("-Infinity", "-Infinity is not a number"),
         ("9" * 41, "has 41 digits"),
         ('{"a": 1, "a": 2}', "the key 'a' stands there twice"),
         ('"\\ud800"', "not Unicode"),

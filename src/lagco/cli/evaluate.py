@@ -221,4 +221,7 @@ def _number(value: float | None, key: str = "objective") -> str:
         return "-" if value is None else "inf"
     if key.startswith("gap"):
         return f"{round(value, 2) + 0.0:.2f}"  # no minus before a zero
-    return significant(value, 6) if key.startswith(("objective", RETURN)) else f"{value:.3f}"
+    if not key.startswith(("objective", RETURN)):
+        return f"{value:.3f}"
+    whole = float(value).is_integer() and abs(value) < 1e6
+    return f"{value:.0f}" if whole else significant(value, 6)

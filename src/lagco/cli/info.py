@@ -17,8 +17,8 @@ _LONG = {
     "encoder": ("held-out loss",),
     "instance": ("arrays", "params"),
 }
-#: entries of a recipe that the description of its data set has already
-_KNOWN = ("problem", "n")
+#: entries of a recipe that the description of its data set has already, or that are long
+_KNOWN = ("problem", "n", "resets")
 #: lists with more entries are counted
 _LISTED = 8
 
@@ -57,6 +57,7 @@ def _brief(described: Mapping[str, Any]) -> dict[str, Any]:
     if described["kind"] == "data set":
         recipe = described["generation"]
         found["generation"] = {name: recipe[name] for name in recipe if name not in _KNOWN}
+        found["solver"] = {k: v for k, v in described["solver"].items() if k != "none"}
         found["sizes"] = _spelled_sizes(**described["sizes"])
     left_out = _LONG.get(described["kind"], ())
     kept = {name: value for name, value in described.items() if name not in left_out}
@@ -80,5 +81,5 @@ def _short(value: Any) -> Any:
     if len(value) <= _LISTED:
         return value
     if all(isinstance(item, int | float) for item in value):
-        return f"{len(value)}, from {min(value)} to {max(value)}"
+        return f"{min(value)} to {max(value)}" if min(value) < max(value) else value[0]
     return len(value)

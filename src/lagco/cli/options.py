@@ -65,7 +65,7 @@ def whole(help: str) -> typer.models.OptionInfo:
 
 
 def simplify_types(command: Any) -> None:
-    """Let help show no type beside a flag, and that of one entry beside a repeatable option."""
+    """Show no type for flags in help, and the type of one entry for repeatable options."""
     context = typer.Context(command, **CONTEXT)
     for parameter in command.get_params(context):
         if parameter.param_type_name != "option" or parameter.metavar is not None:

@@ -1,4 +1,4 @@
-"""How results are printed: tables for people, JSON for machines."""
+"""Printing of results: tables for people, JSON for machines."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def print_result(found: Mapping[str, Any], as_json: bool) -> None:
 def print_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
     """Print rows under a title; names from files are not taken for markup.
 
-    What does not fit the width of the terminal (or ``COLUMNS``) is printed below, beside the first
-    columns again, as many as it takes to tell rows apart; words are never broken.
+    Columns that do not fit the width of the terminal (or ``COLUMNS``) are printed below, together
+    with the first columns, which identify the rows; words are never broken.
     """
     from rich.console import Console
 
@@ -43,7 +43,7 @@ def print_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[obje
 
 
 def _keys(rows: Sequence[Sequence[str]]) -> int:
-    """How many of the first columns tell rows apart, :data:`_MOST_KEYS` at most."""
+    """Number of leading columns that identify a row, at most :data:`_MOST_KEYS`."""
     most = max(1, min([_MOST_KEYS, *(len(row) - 1 for row in rows)]))
     apart = (k for k in range(1, most) if len({tuple(row[:k]) for row in rows}) == len(rows))
     return next(apart, most)

@@ -120,6 +120,7 @@ def solve(
         # a short portfolio may end before it loads the agent, and would not notice
         raise UsageError(f"--agent {agent}: no such folder; lagco train makes agents")
     answer = lagco.solve(file, **options, since=lagco.BEGAN)
+    _print(answer.as_dict(), as_json)  # first, so that the answer is not lost if a file is
     if out is not None:
         from lagco.instances.formats import write_solution
 
@@ -128,7 +129,6 @@ def solve(
         answer.write_curve(trace)
     if plot is not None:
         answer.draw(plot, side=side, dpi=dpi)
-    _print(answer.as_dict(), as_json)
     if not as_json:
         written = {"solution": out, "curve": trace, "picture": plot}
         for what, path in written.items():
@@ -174,9 +174,14 @@ def _print(found: dict[str, Any], as_json: bool) -> None:
         distance = f"at most {bound_gap:.2f} % from optimal (bound {found['bound']:.6g})"
         shown["proof"] = "optimal" if proven else distance
     shown["found by"] = f"{found['by']}, after {duration(found['found_after'])}"
-    shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in found["shares"].items())
-    episodes = f"; {found['episodes']} episodes" if found["episodes"] else ""
-    shown["time"] = f"{duration(found['seconds'])}{f' ({shares})' if shares else ''}{episodes}"
+    shown["time"] = duration(found["seconds"])
+    if len(found["shares"]) > 1:
+        whole = sum(found["shares"].values()) or 1.0
+        shown["shares"] = ", ".join(
+            f"{name} {100 * share / whole:.0f} %" for name, share in found["shares"].items()
+        )
+    if found["episodes"]:
+        shown["episodes"] = found["episodes"]
     print_facts(shown)
     for note in found["notes"]:
         typer.echo(f"note: {note}")

@@ -171,7 +171,7 @@ def print_training_times(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def mean_and_deviation(values: Sequence[float]) -> str:
-    """Mean and standard deviation of a sample; a dash without one."""
+    """Mean and standard deviation of a sample; a dash if it is empty."""
     if not values:
         return "-"
     spread = f" ± {significant(stdev(values))}" if len(values) > 1 else ""
@@ -186,7 +186,7 @@ def print_rates(rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def print_embeddings(rows: Sequence[Mapping[str, Any]]) -> None:
-    """How crowded action spaces are."""
+    """Print the compactness of action spaces."""
     if rows:
         print_table("action spaces", rows[0], [[text(v) for v in row.values()] for row in rows])
 

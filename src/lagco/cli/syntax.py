@@ -8,7 +8,7 @@ from typing import Any
 
 
 def _names_of(command: Any) -> Sequence[str]:
-    """Names of the commands of a group; none of what is no group."""
+    """Names of the commands of a group; empty for a plain command."""
     listed: Sequence[str] = command.list_commands(None) if hasattr(command, "list_commands") else ()
     return listed
 

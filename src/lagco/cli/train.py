@@ -137,10 +137,10 @@ def train(
     if as_json:
         print_json({"kind": "agent", **agent.description})
     else:
-        print_facts(_summary(agent, out, time.perf_counter() - began))
+        print_facts(_summary(agent, problem, out, time.perf_counter() - began))
 
 
-def _summary(agent: Any, out: Path, seconds: float) -> dict[str, Any]:
+def _summary(agent: Any, problem: str, out: Path, seconds: float) -> dict[str, Any]:
     """Score, time and path of a trained agent."""
     import csv
 
@@ -160,5 +160,6 @@ def _summary(agent: Any, out: Path, seconds: float) -> dict[str, Any]:
     if "validation" in training:
         found["validation"] = training["validation"]["value"]
     found |= {"time": duration(seconds), "written to": str(out)}
-    found["try it"] = f"lagco evaluate {out} --data DATA"
+    of_problem = f" --problem {problem}" if ":" in problem else ""
+    found["try it"] = f"lagco evaluate {out} --data DATA{of_problem}"
     return found

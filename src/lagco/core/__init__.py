@@ -1,1 +1,1 @@
-"""What the author of a problem touches: graph views, declarations, environments, the checker."""
+"""Tools for the author of a problem: graph views, declarations, environments, the checker."""

@@ -45,7 +45,7 @@ _HOOKS = (
     "suggested_actions",
     "draw_on",
 )
-#: an episode that never ends is cut after so many steps, or ten times its nodes if that is more
+#: an episode without an end is cut after this many steps, or ten times its nodes if that is more
 _LONGEST = 1000
 _USUAL = 50
 _SURVEYED = 200
@@ -270,7 +270,7 @@ class EnvProblem(Problem):
         return self._finished
 
     def details(self) -> dict[str, Any]:
-        """What the environment's own ``info`` says."""
+        """The environment's own ``info``."""
         return {k: v for k, v in self._details.items() if k not in _OWN_ENTRIES}
 
     @property
@@ -407,7 +407,7 @@ def _within(space: gym.Space[Any], action: Any) -> bool:
 
 def _checked_seed(seed: Any) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise UsageError(f"seeds: {seed!r} is no seed; give whole numbers from 0")
+        raise UsageError(f"seeds: {seed!r} is not a seed; give whole numbers from 0")
     return int(seed)
 
 

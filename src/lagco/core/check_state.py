@@ -68,7 +68,7 @@ def check_attributes(
 
 
 def _wrong_values(attribute: Attribute, column: Column) -> tuple[str, str] | None:
-    """What is wrong with a column, and the remedy."""
+    """Fault of a column, and the remedy."""
     if attribute.extractor is not None:
         return None  # any value will do, the extractor decides
     if attribute.type == "categorical":
@@ -79,7 +79,7 @@ def _wrong_values(attribute: Attribute, column: Column) -> tuple[str, str] | Non
         for row, value in enumerate(column):
             if not _numbers(value):
                 return (
-                    f"is {shown(value)} in row {row}, which is no number",
+                    f"is {shown(value)} in row {row}, which is not a number",
                     "give numbers, or an extractor= for them",
                 )
         return None  # rows of several numbers, which are pooled

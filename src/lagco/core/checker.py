@@ -65,7 +65,7 @@ def check_rules(
 
 @dataclass
 class _Episode:
-    """What happened in one episode, for comparison with its repetition."""
+    """Record of one episode, for comparison with its repetition."""
 
     actions: list[Any] = field(default_factory=list)
     observations: list[Any] = field(default_factory=list)
@@ -87,7 +87,7 @@ class _Check:
                 "interface",
                 type(self.raw).__name__,
                 "is not a lagco.ContinuousEnv",
-                "derive it from lagco.ContinuousEnv beside its Gymnasium class",
+                "derive it from lagco.ContinuousEnv as well as from its Gymnasium class",
             )
             return
         self.env = self.raw
@@ -202,7 +202,7 @@ class _Check:
 
     def _repeat(self, seed: int, episode: _Episode) -> Iterator[Finding]:
         """The same seed and actions give the same episode."""
-        remedy = "draw from self.np_random, and set everything anew in reset()"
+        remedy = "draw from self.np_random, and set the whole state again in reset()"
         observation, _ = self.env.reset(seed=seed)
         if not same(observation, episode.observations[0]):
             yield Finding("determinism", "reset()", "two resets differ", remedy, 0)

@@ -1,4 +1,4 @@
-"""What a function is given as data: folders, files, data sets, instances, seeds or options."""
+"""Data arguments of functions: folders, files, data sets, instances, seeds or options."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from lagco.errors import SpecError, suggest
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a problem declares.
+    """Declarations of a problem.
 
     Attributes:
         node_attributes: view to name to attribute.

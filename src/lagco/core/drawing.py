@@ -19,7 +19,7 @@ GREEN, ORANGE, RED, GOLD = "#2e8b57", "#e07b39", "#c0392b", "#e0a030"
 
 _LARGE = 500  # nodes from which springs take too long
 _FEW = 60  # nodes up to which there is time to draw distances as they are in the graph
-_ALONE = 0.45  # room of a node without edges, beside the 1 of every other
+_ALONE = 0.45  # room of a node without edges, relative to that of others
 _LONGEST = 16  # letters of a name
 _LETTERS = 6.0  # size of the letters of a legend, in points
 
@@ -113,7 +113,7 @@ def stroke(name: str, color: str, width: float = 1.5) -> Any:
 
 
 def draw_legend(axes: Any, entries: Iterable[Any]) -> None:
-    """What colours mean, below a drawing, in as many lines as it takes."""
+    """Draw a legend of colours below a drawing, in as many lines as needed."""
     handles = list(entries)
     room = axes.get_position(original=True).width * axes.figure.get_figwidth() * 72.0
     widest = max(len(entry.get_label()) for entry in handles)
@@ -138,7 +138,7 @@ _LETTER = 0.05
 
 
 def draw_colour_bar(axes: Any, colours: Any, title: str, form: str = "{:g}") -> None:
-    """What shades mean, in a bar below a drawing.
+    """Draw a colour bar below a drawing.
 
     Args:
         axes: of the drawing.

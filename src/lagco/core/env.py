@@ -31,8 +31,8 @@ _DRAWS = 64
 class ContinuousEnv(gym.Env[Any, Any]):
     """A decision problem on graphs.
 
-    Derive from it beside or instead of ``gymnasium.Env``, write the usual ``reset`` and ``step``,
-    and declare (as class attributes or in ``__init__``):
+    Derive from it in addition to, or instead of, ``gymnasium.Env``, write the usual ``reset`` and
+    ``step``, and declare (as class attributes or in ``__init__``):
 
     Attributes:
         _node_attributes: name to :class:`~lagco.Attribute`, flat or per view.
@@ -88,7 +88,7 @@ class ContinuousEnv(gym.Env[Any, Any]):
         return self.are_valid_actions(self.all_actions())
 
     def possible_parts(self) -> Mapping[str, Array]:
-        """What valid actions may contain, so that a search among very many need not ask.
+        """Parts that valid actions may have, so that a search can skip all others.
 
         Returns:
             By name of a component of ``_action_type`` a bool array over its node, edge or option

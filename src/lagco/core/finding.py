@@ -1,4 +1,4 @@
-"""What a check found, and exceptions as findings."""
+"""Findings of the checker, and exceptions as findings."""
 
 from __future__ import annotations
 

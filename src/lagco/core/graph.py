@@ -38,7 +38,7 @@ NODE, EDGE, WIRING, STRUCTURE = range(4)
 
 @dataclass(frozen=True)
 class Changes:
-    """What was touched since a reader's last look.
+    """Changes to a view since a reader last asked.
 
     Attributes:
         structure: there are other nodes or edges; everything must be read again.
@@ -268,7 +268,7 @@ class GraphView:
         return self._base + len(self._journal)
 
     def changes_since(self, clock: int) -> Changes:
-        """What was touched since the view's clock showed `clock`."""
+        """Changes since the view's clock showed `clock`."""
         if clock < self._base:  # the journal does not reach back so far
             return Changes(True, dict.fromkeys(self.nodes), dict.fromkeys(self.edge_attributes))
         structure = wiring = False

@@ -1,4 +1,4 @@
-"""What the author of a problem writes: hooks that `Problem` and teachers call."""
+"""Hooks that the author of a problem writes, and that `Problem` and teachers call."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Hooks(ContinuousEnv):
 
     @classmethod
     def bound(cls, instance: Instance, seconds: float | None = None) -> float | None:
-        """A value that no solution can beat; None where none is found in so many seconds."""
+        """A value that no solution can beat; None if none is found within this many seconds."""
         return None
 
     @classmethod
@@ -55,7 +55,7 @@ class Hooks(ContinuousEnv):
 
     @abstractmethod
     def _apply(self, action: Any) -> Mapping[str, float] | None:
-        """Carry out a valid action; return reward terms beside the objective's, if any."""
+        """Carry out a valid action; return reward terms in addition to the objective's, if any."""
 
     @abstractmethod
     def objective(self) -> float:

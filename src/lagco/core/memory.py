@@ -21,7 +21,7 @@ class SearchMemory:
 
     Args:
         elements: how many there are.
-        tenure: an element counts as recent for so many steps after its change.
+        tenure: number of steps for which a changed element counts as recent.
 
     Attributes:
         recent: int8 (elements,), 1 where an element was changed within the tenure.

@@ -1,4 +1,4 @@
-"""What a problem observes: arrays that change within an episode, and their spaces."""
+"""Observations of a problem: arrays that change within an episode, and their spaces."""
 
 from __future__ import annotations
 

@@ -262,7 +262,7 @@ class Problem(Scored):
         return rest - value
 
     def shaped_reward(self, before: float, change: float) -> float:
-        """What an agent is to learn from the last step, instead of the `change` of the score.
+        """Reward that an agent learns from, instead of the `change` of the score.
 
         Over an episode it should rank solutions as the score does, but it may spread differently
         over the steps, so that a discounted sum or a long tail of small gains teaches the same.
@@ -289,7 +289,7 @@ class Problem(Scored):
 
     @property
     def usual_length(self) -> int:
-        """Steps of a usual episode; samples of its states are spread over so many."""
+        """Steps of a usual episode, over which samples of its states are spread."""
         return self.episode_length
 
     @property
@@ -338,7 +338,7 @@ class Problem(Scored):
         self._ended = True
 
     def _dynamic_columns(self) -> list[tuple[str, Attribute, Array]]:
-        """What is observed: arrays that change within an episode."""
+        """Observation: arrays that change within an episode."""
         return changing_columns(self)
 
     def _observe(self) -> dict[str, Array]:

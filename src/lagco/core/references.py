@@ -39,7 +39,7 @@ def configured_start(instance: Instance, start: Any, current: str) -> Any:
 
 
 def misplaced_reference(cls: type[Problem], references: References) -> tuple[str, str] | None:
-    """What is wrong with references of a problem, and the remedy; None if nothing is."""
+    """Fault of the references of a problem, and the remedy; None if they are right."""
     sweeps, solver = references.sweeps, references.solver
     values = {"best": sweeps.best, "worst": sweeps.worst} if sweeps is not None else {}
     values |= {"value": solver.value} if solver is not None else {}

@@ -44,7 +44,7 @@ class Scored(Hooks):
         return float(self._improvement(objective, zero) / abs(best - zero))
 
     def gap(self, objective: float, reference: str = "solver") -> float | None:
-        """How much worse than the reference's best, in percent of it; None where it is missing."""
+        """Distance to the reference's best in percent of it; None without a reference."""
         best = reference_value(self.instance.references, reference)
         if best is None:
             return None
@@ -64,7 +64,7 @@ class Scored(Hooks):
         return improvement(objective, over, maximise=self.maximise)
 
     def _unit(self) -> float:
-        """What rewards are divided by where there is no reference: the start value, unless 0."""
+        """Divisor of rewards without a reference: the start value, unless it is 0."""
         return abs(self._start_objective) or 1.0
 
     def _objective(self) -> float:

@@ -84,7 +84,7 @@ class Attribute:
 
     @property
     def num_categories(self) -> int:
-        """How many categories there are (0 if it is not categorical)."""
+        """Number of categories (0 if it is not categorical)."""
         if self.categories is None:
             return 0
         return self.categories if isinstance(self.categories, int) else len(self.categories)
@@ -202,7 +202,7 @@ class SubGraph(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class Object(Component):
-    """Something that is no part of the graph: an option, or an object attached to a chosen node.
+    """Something outside the graph: an option, or an object attached to a chosen node.
 
     Attributes:
         extractor: from the object to a vector, as for :class:`Attribute`.

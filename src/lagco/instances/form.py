@@ -1,4 +1,4 @@
-"""What the instances of a problem hold: a declaration that reading a file checks.
+"""Declaration of the arrays and parameters of instances, checked when a file is read.
 
 Lengths are numbers or names. A name stands for one length throughout the instance: ``size`` is that
 of the instance, the name of a whole-number parameter (``nodes``) is its value, and any other is the
@@ -27,7 +27,7 @@ _STATUSES = ("optimal", "best-known", "bound")
 
 @dataclass(frozen=True)
 class ArrayForm:
-    """What an array must be.
+    """Declared type, shape and bounds of an array.
 
     Attributes:
         kind: ``integer``, ``number`` (finite, at most 1e15) or ``text``.
@@ -46,7 +46,7 @@ class ArrayForm:
 
 @dataclass(frozen=True)
 class InstanceForm:
-    """What the instances of a problem hold; what is not declared may be anything.
+    """Declared arrays and parameters of the instances of a problem; others may be anything.
 
     Attributes:
         arrays: by name.
@@ -118,7 +118,7 @@ def _check_array(owner: str, array: Array, form: ArrayForm, lengths: dict[str, i
         return
     low, high = array.min(), array.max()
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise InstanceError(f"{owner} has a value that is no finite number")
+        raise InstanceError(f"{owner} has a value that is not a finite number")
     if max(-float(low), float(high)) > MAX_NUMBER:
         raise InstanceError(f"{owner} holds {low} to {high}, numbers reach {MAX_NUMBER:g}")
     if form.low is not None and low < form.low:

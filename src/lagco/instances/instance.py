@@ -22,7 +22,7 @@ Status = Literal["optimal", "best-known", "bound"]
 
 @dataclass(frozen=True, eq=False)
 class SweepReference:
-    """What the heuristic sweeps of the paper found.
+    """Best and worst values found by the paper's sweeps.
 
     Attributes:
         best: objective of the best configuration seen; score 1.
@@ -43,7 +43,7 @@ class SweepReference:
 
 @dataclass(frozen=True, eq=False)
 class SolverReference:
-    """What a solver says: the best value known, proven, or a bound on it.
+    """Value of a solver: proven optimal, the best known, or a bound.
 
     Attributes:
         value: the objective.

@@ -194,7 +194,7 @@ def _instance(path: Path, content: dict[str, Any], arrays: dict[str, Array]) -> 
 
 
 def _form_of(problem: str) -> InstanceForm:
-    """What the instances of a registered problem hold; of another one, anything.
+    """Declared contents of the instances of a registered problem; for others, no restriction.
 
     A problem of one's own checks its instances when it is given one: what a file names is never
     imported.

@@ -1,4 +1,4 @@
-"""The page: sections into one HTML file that needs nothing else, and tables beside it."""
+"""The page: all sections in one self-contained HTML file, and the files of its tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def build(
     problems: Sequence[Any] = (),
     episodes: bool = True,
 ) -> Path:
-    """Write the report of a study: a page, and its tables as LaTeX and CSV beside it.
+    """Write the report of a study: a page, and next to it its tables as LaTeX and CSV.
 
     The page depends on the ledger alone: the same records give the same bytes.
 

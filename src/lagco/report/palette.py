@@ -51,7 +51,7 @@ def strategies_in_order(names: Iterable[str]) -> list[str]:
 
 
 def unit_of(problem: str, *, drawn: bool = False) -> str:
-    """What sizes of a problem count: those of its instances, or those that it draws them by."""
+    """Unit of the sizes of a problem, such as cities; with `drawn`, of the sizes asked for."""
     entry = ENTRIES.get(problem)
     if entry is None:
         return "size"

@@ -1,4 +1,4 @@
-"""Tables as plain data: columns, rows, and what a cell says beside its value."""
+"""Tables as plain data: columns, rows, and cells with notes."""
 
 from __future__ import annotations
 
@@ -126,7 +126,10 @@ def shown(value: Value, column: Column) -> str:
 def mark_best(
     cells: Sequence[Cell], columns: Sequence[Column], *, smallest: bool = False
 ) -> list[Cell]:
-    """The same cells with the best number marked, and what is shown alike; none with a note."""
+    """The cells of a row with the best number marked, and numbers that look equal to it.
+
+    Cells with a note are never marked.
+    """
     numbers = [cell.value for cell in cells if isinstance(cell.value, int | float)]
     sound = [c.value for c in cells if isinstance(c.value, int | float) and not c.note]
     if len(numbers) < 2 or not sound:

@@ -22,7 +22,7 @@ def improvement(value: float, over: float, *, maximise: bool) -> float:
 
 
 def gap(objective: float, reference: float, *, maximise: bool) -> float | None:
-    """How much worse an objective is than a reference, in percent of the reference.
+    """Distance of an objective to a reference, in percent of the reference.
 
     None where the reference is 0 and the objective is not.
     """

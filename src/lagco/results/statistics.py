@@ -126,7 +126,7 @@ def shapiro_wilk(values: Values) -> float | None:
 
 
 def probability_of_improvement(first: Values, second: Values) -> float:
-    """How often a value of `first` exceeds one of `second`; ties count half."""
+    """Share of pairs in which the value of `first` exceeds that of `second`; ties count half."""
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if not (len(a) and len(b)):
         return float("nan")
@@ -138,7 +138,7 @@ def probability_of_improvement(first: Values, second: Values) -> float:
 
 @dataclass(frozen=True)
 class Summary:
-    """What tables say about a sample of scores.
+    """Summary statistics of a sample of scores, as shown in tables.
 
     Attributes:
         count: number of values.

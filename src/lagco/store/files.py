@@ -11,7 +11,7 @@ from lagco.errors import WriteError
 
 
 def write_atomically(path: str | Path, content: bytes) -> None:
-    """Write `content` beside `path`, flush it to disk, then rename it into place.
+    """Write `content` to a temporary file next to `path`, flush it to disk, then rename it.
 
     Raises:
         WriteError: it cannot be written; what was there before is unchanged.
@@ -63,7 +63,7 @@ def read_plain(path: Path, most: int) -> bytes:
         raise OSError("it is a link; copy the file itself")
     size = path.stat().st_size
     if not path.is_file():
-        raise OSError("it is no plain file")
+        raise OSError("it is not a plain file")
     if size > most:
         raise OSError(f"it has {size} bytes, {most} are the most that is read")
     with path.open("rb") as stream:

@@ -22,14 +22,14 @@ from lagco.store.schema import Mismatch, Schema, check
 from lagco.store.tensors import Tensors, header_of, pack_tensors, unpack_tensors
 from lagco.store.text import compact_json, parse_json, readable_json
 
-#: a JSON schema of text that is no code, path or import
+#: a JSON schema of plain text: no code, path or import
 SHA256: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 _OWN = ("format", "version", "measured", "sha256")
 
 
 @dataclass(frozen=True)
 class Described:
-    """What a described file holds, checked.
+    """Checked contents of a described file.
 
     Attributes:
         path: of the description.

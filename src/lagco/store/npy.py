@@ -40,7 +40,7 @@ def parse_npy(content: bytes) -> Array:
         ValueError: says what is wrong.
     """
     if not content.startswith(_MAGIC):
-        raise ValueError("it is no array of numpy's format 1.0")
+        raise ValueError("it is not an array in numpy's format 1.0")
     begin = len(_MAGIC) + 2
     length = int.from_bytes(content[len(_MAGIC) : begin], "little")
     found = _HEADER.fullmatch(content[begin : begin + length])

@@ -67,7 +67,7 @@ def _validator_class() -> Any:
 
 
 def _reason(error: Any) -> str:
-    """What is wrong, in our words where the keyword is a usual one."""
+    """Description of a violation, in plain words for the common keywords."""
     value, wanted, schema = error.instance, error.validator_value, error.schema
     match error.validator:
         case "type":

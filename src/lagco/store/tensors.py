@@ -123,7 +123,7 @@ def unpack_tensors(
         entries = deserialize(content)
     except (SafetensorError, ValueError, TypeError, OverflowError) as damage:
         raise error(
-            f"{path}: damaged, not a safetensors file ({damage}); copy it again, or make it anew"
+            f"{path}: damaged, not a safetensors file ({damage}); copy it again, or make it again"
         ) from damage
     arrays: dict[str, Array] = {}
     for name, entry in entries:
@@ -153,7 +153,7 @@ def header_of(content: bytes) -> str:
     """
     length = int.from_bytes(content[:8], "little")
     if not 2 <= length <= len(content) - 8:
-        raise ValueError("it is no safetensors file")
+        raise ValueError("it is not a safetensors file")
     header = parse_json(content[8 : 8 + length])
     extra = header.get("__metadata__") if isinstance(header, dict) else None
     text = extra.get(_HEADER) if isinstance(extra, dict) else None

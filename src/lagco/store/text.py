@@ -66,7 +66,7 @@ def shown(value: object) -> str:
 
 
 def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")
 
 
 def _whole(digits: str) -> int:

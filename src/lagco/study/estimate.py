@@ -173,7 +173,7 @@ class Estimate:
         return max(self.methods, key=lambda method: self.seconds[method])
 
     def hours(self, workers: int, *, without: str = "") -> float:
-        """Hours on so many workers, leaving one method out."""
+        """Hours on a number of workers, leaving one method out."""
         total = sum(seconds for name, seconds in self.seconds.items() if name != without)
         return total / 3600.0 / workers
 

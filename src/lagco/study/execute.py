@@ -21,7 +21,7 @@ from lagco.study.worker import Assignment, perform
 
 #: seconds between looks at tasks that another process does
 _LOOK = 1.0
-#: a task over which so many workers died counts as failed
+#: a task counts as failed once this many workers died over it
 _LIVES = 3
 
 

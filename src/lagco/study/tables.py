@@ -147,7 +147,7 @@ def _comparison(
 
 
 def improvement_table(ledger: Ledger, measure: str = "score") -> list[dict[str, Any]]:
-    """How probably a method does better than another on an unseen instance of a problem.
+    """Probability that a method does better than another on an unseen instance of a problem.
 
     Rows of ``setting``, ``problem``, ``first``, ``second``, ``probability``; over all strategies.
     """

@@ -49,7 +49,7 @@ class Context:
         return self.ledger.folder(self.task)
 
     def watched(self, items: Iterable[Item]) -> Iterator[Item]:
-        """The same items; raises between two if another process has taken the task over."""
+        """Yield the items; raise as soon as another process has taken over the task."""
         for item in items:
             self.claim.check()
             yield item

@@ -112,7 +112,7 @@ def test_without_links_all_machines_are_one_apart(tmp_path):
         (edited("cluster.json", "version", value=2), "version: is 2, this lagco reads 1"),
         (edited("cluster.json", "format", value="x"), "JSON whose 'format' is neither"),
         ('{"format": "lagco-placement",\n"a": 1,\n"a": 2}', "the key 'a' stands there twice"),
-        ('{"format": "lagco-placement",\n"a": NaN}', "NaN is no number"),
+        ('{"format": "lagco-placement",\n"a": NaN}', "NaN is not a number"),
         ('{"format": "lagco-placement",\n"a": ' + "9" * 999 + "}", "has 999 digits"),
         ('{"format": "lagco-placement",\n"a": }', "line 2: damaged JSON: Expecting value"),
         ('{"format": "lagco-placement", "a": ' + "[" * 100_000, "nested too deep"),

@@ -19,7 +19,7 @@ _IGNORED = {"n": "weights of nodes", "d": "dimensions", "v": "positions", "x": "
 
 
 def _kind(source: Source) -> str | None:
-    """The word behind ``p`` on the first line that is no comment."""
+    """The word after ``p`` on the first line that is not a comment."""
     parts = source.declaration.split(None, 2)
     return parts[1] if len(parts) > 1 and parts[0] == "p" else None
 

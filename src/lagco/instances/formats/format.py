@@ -1,4 +1,4 @@
-"""What a format is: how to recognise it, which problems it can serve, how to read and write it."""
+"""Description of a file format: how to recognise, read and write it, and its problems."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lagco.instances.instance import Instance
 
 
 class Model(Protocol):
-    """What a reader makes of a file, before it is known which problem it shall serve."""
+    """Parsed contents of a file, before the problem is known."""
 
     def instance(self, source: Source, problem: str) -> Instance:
         """The instance of `problem`, one of those that the format lists."""
@@ -25,11 +25,11 @@ class Format:
         name: what :func:`lagco.instances.detect` answers.
         summary: one line about it.
         suffixes: names of files that :func:`lagco.instances.write` writes like this.
-        problems: what it can serve, the default first; empty for what is no instance by itself.
+        problems: names of problems, the default first; empty for files that are not instances.
         matches: whether a file is of this format, by its content.
-        read: the model of a file; None for what is no instance by itself.
+        read: parses a file; None for files that are not instances.
         write: the text of an instance; None where only lagco's own bytes do.
-        hint: what to do with such a file, where it is no instance.
+        hint: what to do with a file that is not an instance.
     """
 
     name: str

@@ -116,7 +116,7 @@ class Machines:
             _refuse_unreached(document, list(index), links)
             return links, latencies
         if count > MAX_JOINED:
-            raise document.source.error(f"give links between so many machines ({count})")
+            raise document.source.error(f"give links; with {count} machines they have no default")
         if count > 1:
             notes.append("no links: every two physical machines are 1 apart")
         links = np.stack(np.triu_indices(count, k=1)).astype(np.int32)

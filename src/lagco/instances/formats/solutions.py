@@ -31,7 +31,7 @@ MAX_WEIGHT = 65_535
 
 @dataclass(frozen=True)
 class SolutionForm:
-    """How solutions of a problem are written.
+    """File form of the solutions of a problem.
 
     Attributes:
         read: the solution of a file, in the form of the problem's `solution()`.
@@ -345,7 +345,7 @@ FORMS = {
 
 
 def form_of(instance: Instance) -> SolutionForm:
-    """How solutions of the instance's problem are written."""
+    """File form of the solutions of the instance's problem."""
     if instance.problem not in FORMS:
         raise InstanceError(
             f"instance {instance.name!r}: solutions of {instance.problem!r} have no file form; "

@@ -102,7 +102,7 @@ class Source:
 
     @cached_property
     def declaration(self) -> str:
-        """First line that is no comment as DIMACS and PACE write them; empty if there is none."""
+        """First line that is not a comment of DIMACS or PACE; empty if there is none."""
         for _, text in self.lines():
             if text != "c" and not text.startswith(("c ", "c\t")):
                 return text

@@ -14,7 +14,7 @@ MAX_HEADER = 1 << 20
 
 
 def separator(source: Source) -> str | None:
-    """What separates the cells of the first line; None if nothing does."""
+    """Separator of the cells of the first line; None if there is none."""
     text = next(source.lines(), (0, ""))[1]
     best = max(SEPARATORS, key=text.count)
     return best if best in text else None

@@ -141,7 +141,7 @@ class Topology:
         )
 
     def _left_out(self, kept: Array) -> str:
-        """What is said about the nodes that are not kept."""
+        """Note about the nodes that are not kept."""
         left = np.flatnonzero(~kept)
         named = ", ".join(self.names[v] for v in left[:10]) + (", …" if len(left) > 10 else "")
         lost = sum(not (kept[s] and kept[t]) for s, t, _ in self.demands)

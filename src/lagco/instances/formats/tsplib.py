@@ -58,7 +58,7 @@ _KEYWORD = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)\s*:?\s*(.*)", re.DOTALL)
 
 @dataclass
 class Cities:
-    """What a file says about cities: ids, a metric, coordinates or a matrix."""
+    """Contents of a file of cities: ids, a metric, coordinates or a matrix."""
 
     name: str
     metric: str

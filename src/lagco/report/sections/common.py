@@ -142,7 +142,7 @@ def slug(name: str) -> str:
 
 
 def runs_in(records: Sequence[Sequence[Record]]) -> str:
-    """How many runs each of several groups has, in words."""
+    """Number of runs per group, in words."""
     counts = sorted({len(group) for group in records})
     if len(counts) == 1:
         return count_of(counts[0], "run")

@@ -92,7 +92,7 @@ def do(context: Context) -> Outcome:
 
 
 def _too_many(method: str, actions: int | None) -> str | None:
-    """Why a method cannot decide among so many raw actions."""
+    """Reason why a method cannot decide among this many raw actions."""
     from lagco.agents.action_tables import MOST_ACTIONS
 
     if method == FAISS:
