@@ -14,7 +14,7 @@ from lagco.errors import UsageError
 #: exit code of a command that was stopped by Ctrl-C
 INTERRUPTED = 130
 #: settings of every command
-CONTEXT = {"help_option_names": ["-h", "--help"]}
+CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 
 def whole_number(given: str | int) -> int:
