@@ -39,7 +39,7 @@ def whole_numbers(name: str, text: str) -> list[int]:
     except typer.BadParameter:
         found = []
     if not found:
-        raise UsageError(f"{name}={text!r}: expected whole numbers from 0, such as 0-99 or 1,5,7")
+        raise UsageError(f"{name}={text!r}: give whole numbers from 0, such as 0-99 or 1,5,7")
     return found
 
 
