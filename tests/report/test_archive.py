@@ -6,6 +6,7 @@ import json
 import lzma
 import shutil
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 import lagco.report
 from lagco.cli import app
 from lagco.errors import LagcoError
-from lagco.study import Ledger, Snapshot, export
+from lagco.study import Ledger, Snapshot, export, generalization, import_records
 from lagco.study.archive import without_folders
 from lagco.study.task import Task
 from tests.report.fabricated import Extent, Writer, write_ledger
@@ -140,3 +141,41 @@ def test_the_commands_export_and_report(study, tmp_path):
     assert made.exit_code == 0 and "r.jsonl.xz (0." in made.output
     shown = CliRunner().invoke(app, ["report", file, "--out", page])
     assert shown.exit_code == 0 and "<h1>Study report: mine</h1>" in Path(page).read_text()
+
+
+def test_a_study_goes_on_from_a_file(tmp_path):
+    options = dict(
+        preset="tiny",
+        problems=["tsp"],
+        strategies=["small"],
+        policies=["random"],
+        workers=1,
+        progress=False,
+    )
+    whole = generalization(tmp_path / "whole", methods=["projection", "g-discrete"], **options)
+    first = generalization(tmp_path / "first", methods=["projection"], **options)
+    file = export(first.root, tmp_path / "records.jsonl.xz")
+    out = tmp_path / "second"
+    assert import_records(file, out) == len(first.records())
+    assert Ledger(out).equals(first) and Ledger(out).settings() == first.settings()
+    assert import_records(file, out) == 0
+    generalization(out, methods=["projection", "g-discrete"], **options)
+    assert Ledger(out).equals(whole)  # data and encoder, which are not in the file, are made again
+    assert not list((out / "agents").glob("tsp-projection-*"))  # the run, which is, is not
+
+
+@pytest.mark.parametrize("change", [{"kind": "../../outside"}, {"spec": {"problem": "tsp"}}])
+def test_a_record_that_would_stand_for_another_task_is_not_imported(study, tmp_path, change):
+    record = Ledger(study).records("run")[0]
+    with pytest.raises(LagcoError, match="no record of a task of lagco's"):
+        Ledger(tmp_path / "out").adopt(replace(record, **change))
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_the_command_imports(packed, tmp_path):
+    arguments = ["study", "import", str(packed), "--out", str(tmp_path / "study")]
+    done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0 and "records added to" in done.output
+    assert Ledger(tmp_path / "study").equals(Snapshot(packed))
+    refused = CliRunner().invoke(app, ["study", "import", str(tmp_path / "study"), "--out", "x"])
+    assert refused.exit_code != 0

@@ -32,10 +32,10 @@ STUDIES = {
     "embeddings": "Measure and project action spaces.",
 }
 #: what is done with the folder of a study
-EXPORT = "export"
-_EXPORT = (
-    "Write the records of a study to one compressed file, from which lagco report makes its page."
-)
+FILES = {
+    "export": "Write the records of a study to one compressed file.",
+    "import": "Go on from the records of an exported file.",
+}
 
 Out = Annotated[Path, typer.Option(help="Folder of the ledger.")]
 Preset = Annotated[str, typer.Option(help="default, paper, smoke or tiny.")]
@@ -60,17 +60,17 @@ class StudyGroup(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names of the studies, and what is done with one."""
-        return [*STUDIES, EXPORT]
+        return [*STUDIES, *FILES]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of a study; for help, only its sentence."""
-        about = STUDIES | {EXPORT: _EXPORT}
+        about = STUDIES | FILES
         if cmd_name not in about:
             raise UnknownName(suggest("study", cmd_name, about))
         if ctx is not None and ctx.params.get("listed"):
             return TyperCommand(cmd_name, help=about[cmd_name])
         made = typer.Typer(add_completion=False)
-        function = _export if cmd_name == EXPORT else _command(cmd_name)
+        function = _FILES[cmd_name] if cmd_name in FILES else _command(cmd_name)
         made.command(cmd_name, context_settings=CONTEXT)(function)
         return typer.main.get_command(made)
 
@@ -108,6 +108,24 @@ def _export(
 
     made = export(folder, out, name=name)
     typer.echo(f"{made} ({made.stat().st_size / 1e6:.1f} MB)")
+
+
+def _import(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Written by lagco study export.")],
+    out: Out,
+) -> None:
+    """Add the records of an exported file to the folder of a study.
+
+    The study goes on from there: what has a record is not done again. Data sets and encoders that
+    new tasks need are made again.
+    """
+    from lagco.study import import_records
+
+    added = import_records(file, out)
+    typer.echo(f"{added} records added to {out}")
+
+
+_FILES: dict[str, Callable[..., None]] = {"export": _export, "import": _import}
 
 
 def _command(study: str) -> Callable[..., None]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lagco.study.archive import Snapshot, export
+from lagco.study.archive import Snapshot, export, import_records
 from lagco.study.engines import Engine, LocalEngine, RayEngine
 from lagco.study.estimate import Estimate, Status, estimate, study_status
 from lagco.study.execute import Progress, StudyFailed, run_study
@@ -37,6 +37,7 @@ __all__ = [
     "export",
     "generalization",
     "generalization_table",
+    "import_records",
     "improvement_table",
     "paper_score",
     "paper_tables",

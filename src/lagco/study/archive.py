@@ -15,6 +15,7 @@ from lagco.store import Kind, Schema, write_atomically
 from lagco.store.files import read_plain
 from lagco.store.text import compact_json
 from lagco.study.ledger import FAILURE, NOTE, RECORD, Ledger, Record, machine
+from lagco.study.settings import SETTINGS
 
 _REMEDY = "make it again: lagco study export DIR --out FILE"
 _TEXT: Schema = {"type": "string"}
@@ -152,6 +153,30 @@ def export(folder: str | Path, out: str | Path, *, name: str | None = None) -> P
     text = "".join(compact_json(line) + "\n" for line in (ARCHIVE.sealed(out, content), *lines))
     write_atomically(out, lzma.compress(text.encode(), preset=6 | lzma.PRESET_EXTREME))
     return Path(out)
+
+
+def import_records(file: str | Path, out: str | Path) -> int:
+    """Add the records of an exported file to the folder of a study, which goes on from there.
+
+    Records that are there already stay as they are. Data sets and encoders are not in the file:
+    where a task needs one, it is made again from its specification.
+
+    Args:
+        file: written by :func:`export`.
+        out: folder of the study; made where there is none.
+
+    Returns:
+        How many records were added.
+    """
+    archive, ledger = Snapshot(file), Ledger(out)
+    if not archive.is_file:
+        raise LagcoError(f"{file}: a folder; give a file that lagco study export wrote")
+    added = sum(ledger.adopt(record) for record in archive.records(superseded=True))
+    known = ledger.settings()
+    for study, settings in archive.settings().items():
+        if study in SETTINGS and study not in known:
+            ledger.write_settings(study, settings)
+    return added
 
 
 def machine_names(records: Sequence[Record]) -> dict[str, str]:

@@ -20,6 +20,7 @@ from lagco.instances import DataSet
 from lagco.store import SHA256, Kind, Schema, canonical_json
 from lagco.study.claims import Claims, locked
 from lagco.study.task import Task, file_name, slot
+from lagco.study.tasks import KINDS
 
 _REMEDY = "remove the file and give the command again to compute it anew"
 _TEXT: Schema = {"type": "string"}
@@ -90,6 +91,8 @@ FOLDERS = {
     "training": "agents",
     "trial": "trials",
 }
+#: kinds whose folder other tasks read: without it they are done again
+READ_BY_OTHERS = ("data", "encoder")
 _PACKAGES = ("lagco", "torch", "stable-baselines3", "sb3-contrib", "numpy", "scipy", "numba")
 
 
@@ -175,8 +178,9 @@ class Ledger:
         return self._read(path) if path.exists() else None
 
     def has(self, task: Task) -> bool:
-        """Whether a task is done."""
-        return self._path("records", task.kind, task.file_name).exists()
+        """Whether a task is done, and what others need of it is there."""
+        made = task.kind not in READ_BY_OTHERS or self.folder(task).exists()
+        return made and self._path("records", task.kind, task.file_name).exists()
 
     def find(self, kind: str, key: str | None) -> Record:
         """The record with that key."""
@@ -258,6 +262,21 @@ class Ledger:
             RECORD.write_file(path, record.content(), record.measured)
         self._path("failures", task.kind, task.file_name).unlink(missing_ok=True)
         return record
+
+    def adopt(self, record: Record) -> bool:
+        """Add a record of another ledger as it is; returns whether it was not here before."""
+        key = Task(record.kind, record.name, record.spec).key
+        if record.kind not in KINDS or key != record.key:  # it would stand for another task
+            raise LagcoError(
+                f"{record.kind[:40]} {record.name[:80]}: no record of a task of lagco's, its key "
+                f"should be {key[:16]}… and is {record.key[:16]}…; export the study again"
+            )
+        path = self._path("records", record.kind, file_name(record.name, record.key))
+        with locked(self.root / "records"):
+            if path.exists():
+                return False
+            RECORD.write_file(path, record.content(), record.measured)
+        return True
 
     def _next_revision(self, task: Task) -> int:
         """One more than the largest revision of the other records of what a task asks for."""

@@ -18,6 +18,7 @@ _CIRCUMSTANCES = (
     "data",
     "data_checksum",
     "encoder",
+    "pace",
     "test",
     "train",
     "trials",
