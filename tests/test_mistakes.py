@@ -173,7 +173,7 @@ MISTAKES = {
         "generate examples.facility:Facility --option clients --out out",
         "option",
         "(object|clients)",
-        "(use numbers|give a name and a value)",
+        "(use numbers|write --option clients=VALUE)",
     ),
     "sizes without an option": both(
         lambda f: lagco.generate(mistaken.NoSizes, 1, sizes=9, out=f / "x"),

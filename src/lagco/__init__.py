@@ -22,6 +22,7 @@ _HOMES = {
     "lagco.agents.config": ("TrainConfig", "train_config"),
     "lagco.agents.demonstrations": ("demonstrate",),
     "lagco.agents.training": ("Trainer", "train"),
+    "lagco.checking": ("check", "check_problem"),
     "lagco.core.descriptors": (
         "get_density",
         "get_log_mean_degree",
@@ -60,7 +61,6 @@ _HOMES = {
     "lagco.embedding.encoder": ("Encoder",),
     "lagco.evaluation": ("evaluate",),
     "lagco.generation": ("generate",),
-    "lagco.information": ("check", "check_problem"),
     "lagco.inspection": ("info",),
     "lagco.instances": (
         "DataSet",
@@ -92,6 +92,8 @@ if TYPE_CHECKING:
     from lagco.agents.demonstrations import demonstrate as demonstrate
     from lagco.agents.training import Trainer as Trainer
     from lagco.agents.training import train as train
+    from lagco.checking import check as check
+    from lagco.checking import check_problem as check_problem
     from lagco.core.descriptors import get_density as get_density
     from lagco.core.descriptors import get_log_mean_degree as get_log_mean_degree
     from lagco.core.descriptors import get_log_num_edges as get_log_num_edges
@@ -130,8 +132,6 @@ if TYPE_CHECKING:
     from lagco.errors import WriteError as WriteError
     from lagco.evaluation import evaluate as evaluate
     from lagco.generation import generate as generate
-    from lagco.information import check as check
-    from lagco.information import check_problem as check_problem
     from lagco.inspection import info as info
     from lagco.instances import DataSet as DataSet
     from lagco.instances import Instance as Instance

@@ -134,7 +134,10 @@ def test_check_passes_and_fails(tmp_path):
         (["generate", "nowhere:Thing", "--out", "x"], "there is no module 'nowhere'"),
         (["generate", "json:Thing", "--out", "x"], "unknown name in the module 'Thing'"),
         (["generate", "json:JSONDecoder", "--out", "x"], "not a lagco.ContinuousEnv"),
-        (["generate", "tsp", "--out", "x", "--option", "a"], "give a name and a value as a=…"),
+        (
+            ["generate", "tsp", "--out", "x", "--option", "a"],
+            "has no value; write --option a=VALUE",
+        ),
         (
             ["generate", "tsp", "--out", "x", "--option", "a=1"],
             "the generator of tsp has no options",
@@ -142,11 +145,14 @@ def test_check_passes_and_fails(tmp_path):
         (["info", "nowhere"], "nowhere: no such file or folder"),
         (["bench", "decode", "--structures", "pears"], "unknown structure 'pears'"),
         (["bench", "decode", "--validities", "some"], "unknown validity 'some'"),
-        (["bench", "decode", "--actions", "abc"], "--actions abc: positive numbers"),
-        (["bench", "latency", "--sizes", "10,-1"], "--sizes 10,-1: positive numbers"),
+        (["bench", "decode", "--actions", "abc"], "--actions abc: expected positive"),
+        (["bench", "latency", "--sizes", "10,-1"], "--sizes 10,-1: expected positive"),
         (["evaluate", "nowhere", "--data", "x"], "nowhere: no such folder, and unknown agent"),
         (["check", "tsp", "--episodes", "0"], "--episodes 0, --max-steps 200: at least 1"),
-        (["evaluate", "greedy", "--data", "x"], "greedy: a policy, no agent; give it as --policy"),
+        (
+            ["evaluate", "greedy", "--data", "x"],
+            "greedy: a policy, not an agent; give it as --policy",
+        ),
         (["evaluate", "--data", "nowhere"], "nowhere: no such folder or file; lagco generate"),
     ],
 )

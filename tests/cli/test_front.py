@@ -282,3 +282,12 @@ def test_a_new_data_set_is_described_in_short(run, tmp_path, monkeypatch):
     assert code == 0 and "6 to 8, median 7" in shown and len(shown.splitlines()) < 12
     _, _, errors = run("generate", "max-cut", "--sizes", "abc", "--out", "other")
     assert "--sizes abc: give one size (20), several (20,50) or a range (10-20)" in errors
+
+
+@pytest.mark.parametrize(("value", "coloured"), [(None, True), ("1", False)])
+def test_errors_are_red_on_a_terminal_unless_no_color_is_set(value, coloured, run, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if value is not None:
+        monkeypatch.setenv("NO_COLOR", value)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert ("\x1b[31m" in run("info", "nowhere")[2]) is coloured

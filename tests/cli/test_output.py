@@ -75,7 +75,7 @@ def test_facts_of_tables_are_named_after_both(capsys):
 def test_numbers_may_be_written_as_powers_of_ten():
     assert whole_number("1e5") == whole_number("100_000") == 100_000
     assert whole_numbers("steps", "1e3,2-4") == [1000, 2, 3, 4]
-    with pytest.raises(UsageError, match="expected whole numbers"):
+    with pytest.raises(UsageError, match="give whole numbers"):
         whole_numbers("seeds", "a,b")
 
 

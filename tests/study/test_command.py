@@ -103,7 +103,7 @@ def test_every_study_has_every_preset(study, preset):
         ({"features": ("ful",)}, "did you mean 'full'"),
         ({"policies": ("greed",)}, "did you mean 'greedy'"),
         ({"preset": "smok"}, "did you mean 'smoke'"),
-        ({"seeds": ()}, "name at least one"),
+        ({"seeds": ()}, "is empty; give at least one"),
         ({"episodes": 0}, "at least 1"),
         ({"instances": 3, "preset": "tiny"}, "divided into 5 shares"),
         ({"stepps": (1,)}, "did you mean 'steps'"),

@@ -147,6 +147,7 @@ def _fail(text: str) -> NoReturn:
     called = next((word for word in sys.argv[1:] if word in COMMANDS), None)
     if called is not None:
         text = in_command_syntax(text, load_command(called), sys.argv[1:])
-    error = "\x1b[31merror:\x1b[0m" if sys.stderr.isatty() else "error:"
+    coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    error = "\x1b[31merror:\x1b[0m" if coloured else "error:"
     typer.echo(f"{error} {text}", err=True)
     sys.exit(1)

@@ -14,7 +14,7 @@ from lagco.errors import UsageError
 #: exit code of a command that was stopped by Ctrl-C
 INTERRUPTED = 130
 #: settings of every command
-CONTEXT = {"help_option_names": ["-h", "--help"]}
+CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 
 def whole_number(given: str | int) -> int:
@@ -39,7 +39,7 @@ def whole_numbers(name: str, text: str) -> list[int]:
     except typer.BadParameter:
         found = []
     if not found:
-        raise UsageError(f"{name}={text!r}: expected whole numbers, such as 0-99 or 1,5,7")
+        raise UsageError(f"{name}={text!r}: give whole numbers from 0, such as 0-99 or 1,5,7")
     return found
 
 

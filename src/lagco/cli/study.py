@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from lagco.cli.options import CONTEXT, INTERRUPTED, names, whole_number, whole_numbers
+from lagco.cli.options import (
+    CONTEXT,
+    INTERRUPTED,
+    names,
+    simplify_types,
+    whole_number,
+    whole_numbers,
+)
 from lagco.cli.output import AsJson, print_json, print_table
 from lagco.cli.study_output import RESULTS, print_estimate, print_status
 from lagco.errors import UnknownName, UsageError, suggest
@@ -40,8 +47,8 @@ FILES = {
 Out = Annotated[Path, typer.Option(help="Folder of the ledger.")]
 Preset = Annotated[str, typer.Option(help="default, paper, smoke or tiny.")]
 Engine = Annotated[str, typer.Option(help="local or ray.")]
-Address = Annotated[str | None, typer.Option(help="Of a Ray cluster, such as auto.")]
-Workers = Annotated[int | None, typer.Option(help="Processes; as the study needs by default.")]
+Address = Annotated[str | None, typer.Option(help="Address of a Ray cluster, such as auto.")]
+Workers = Annotated[int | None, typer.Option(help="Number of processes; chosen by the study by default.")]
 Status = Annotated[bool, typer.Option("--status", help="Say where the study stands.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and how long.")]
 #: options of every study, with their defaults, after those of its settings
@@ -72,7 +79,9 @@ class StudyGroup(TyperGroup):
         made = typer.Typer(add_completion=False)
         function = _FILES[cmd_name] if cmd_name in FILES else _command(cmd_name)
         made.command(cmd_name, context_settings=CONTEXT)(function)
-        return typer.main.get_command(made)
+        command = typer.main.get_command(made)
+        simplify_types(command)
+        return command
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Help without reading any settings."""
@@ -97,7 +106,7 @@ def _study() -> None:
 def _export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.")],
     out: Annotated[Path, typer.Option(help="The file.")] = Path("records.jsonl.xz"),
-    name: Annotated[str | None, typer.Option(help="Of the study; that of DIR without.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the study; by default that of DIR.")] = None,
 ) -> None:
     """Write the records of a study to one compressed file.
 

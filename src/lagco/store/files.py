@@ -11,7 +11,7 @@ from lagco.errors import WriteError
 
 
 def write_atomically(path: str | Path, content: bytes) -> None:
-    """Write `content` to a temporary file next to `path`, flush it to disk, then rename it.
+    """Write `content` beside `path`, flush it to disk, then rename it into place.
 
     Raises:
         WriteError: it cannot be written; what was there before is unchanged.

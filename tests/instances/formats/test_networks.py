@@ -182,7 +182,7 @@ def test_wrong_demands_are_named(tmp_path, text, message):
 
 
 def test_demands_go_with_networks_alone():
-    with pytest.raises(InstanceError, match="take no demands; networks do"):
+    with pytest.raises(InstanceError, match="take no demands; only networks do"):
         read(sample("ring.rud"), demands=sample("islands-matrix.csv"))
     with pytest.raises(
         InstanceError, match=r"goes with a topology: read\(topology, demands=path\)"

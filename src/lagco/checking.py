@@ -1,4 +1,4 @@
-"""Whether a problem is sound: the command `check`."""
+"""Checks of a problem's declaration and rules: the command `check`."""
 
 from __future__ import annotations
 
