@@ -48,7 +48,7 @@ Out = Annotated[Path, typer.Option(help="Folder of the ledger.")]
 Preset = Annotated[str, typer.Option(help="default, paper, smoke or tiny.")]
 Engine = Annotated[str, typer.Option(help="local or ray.")]
 Address = Annotated[str | None, typer.Option(help="Address of a Ray cluster, such as auto.")]
-Workers = Annotated[int | None, typer.Option(help="Number of processes; chosen by the study by default.")]
+Workers = Annotated[int | None, typer.Option(help="Number of processes; the study chooses.")]
 Status = Annotated[bool, typer.Option("--status", help="Say where the study stands.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and how long.")]
 #: options of every study, with their defaults, after those of its settings
@@ -106,7 +106,7 @@ def _study() -> None:
 def _export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.")],
     out: Annotated[Path, typer.Option(help="The file.")] = Path("records.jsonl.xz"),
-    name: Annotated[str | None, typer.Option(help="Name of the study; by default that of DIR.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the study; else that of DIR.")] = None,
 ) -> None:
     """Write the records of a study to one compressed file.
 
