@@ -264,9 +264,7 @@ def _loss(  # type: ignore[no-untyped-def]
     for b in range(batch):
         slot = chosen[b]
         count, begin, described = counts[slot], first[slot], components[slot]
-        present = _logits(
-            protos[b], cold, numbers, members, described, begin, count, parts, logits
-        )
+        present = _logits(protos[b], cold, numbers, members, described, begin, count, parts, logits)
         largest, total = _softmax(logits[:count], powers)
         log_total = largest + math.log(total)
         mean = 0.0  # of the log-probability

@@ -88,12 +88,10 @@ def sum_columns(rows, out):  # type: ignore[no-untyped-def]
         for part in range(apart if high > low else 0):
             total = np.zeros(high - low, np.float32)
             some = np.zeros(high - low, np.float32)
-            taken = 0
-            for b in range(part, count, apart):
+            for taken, b in enumerate(range(part, count, apart), 1):
                 row = rows[b, low:high]
                 for c in range(high - low):
                     some[c] += row[c]
-                taken += 1
                 if taken % _ROWS == 0:
                     total += some
                     some[:] = 0.0

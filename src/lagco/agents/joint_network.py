@@ -165,13 +165,10 @@ class _Chain:
         self._tensors = [torch.empty(rows, width) for width in widths]
         self._entering = tuple([tensor.numpy() for tensor in self._tensors])
         self._low, self._last = low, layers[-1]
-        self._weights, self._biases, *self._gradients = zip(
-            *[
-                (_numpy(e.weight), _numpy(e.bias), _numpy(e.weight_gradient), _numpy(e.bias_gradient))
-                for e in layers
-            ],
-            strict=True,
-        )
+        self._weights = tuple([_numpy(layer.weight) for layer in layers])
+        self._biases = tuple([_numpy(layer.bias) for layer in layers])
+        self._weight_gradients = tuple([_numpy(layer.weight_gradient) for layer in layers])
+        self._bias_gradients = tuple([_numpy(layer.bias_gradient) for layer in layers])
         self._single = widths[-1] == 1
 
     def forward(self, first: Array) -> Array:
@@ -190,8 +187,9 @@ class _Chain:
         if self._single:
             self._last.backward(torch.from_numpy(gradient), self._tensors[-2])
         differentiate_chain(
-            gradient, SLOPE, self._weights, self._entering, *self._gradients, self._low, first
-        )
+            gradient, SLOPE, self._weights, self._entering, self._weight_gradients,
+            self._bias_gradients, self._low, first,
+        )  # fmt: skip
 
 
 class _Buffers:
@@ -224,9 +222,13 @@ class TwinNetwork:
             self._own, chains = extractor.policy_net, [valuing]
         self.joint = JointNetwork(policy, chains, policy.activation_fn, policy.optimizer)
         self._outputs = torch.empty(0)
-        on_host = self.joint.gradient.device.type == "cpu"
-        leaky = policy.activation_fn is nn.LeakyReLU
-        self._compiled = on_host and leaky and self._own is None
+        #: two hidden layers or more, on the CPU, of the usual kind
+        self._compiled = (
+            self._own is None
+            and policy.activation_fn is nn.LeakyReLU
+            and self.joint.gradient.device.type == "cpu"
+            and all(len(layers) > 1 for layers in self.joint.layers[1])
+        )
         self._buffers: dict[int, _Buffers] = {}
 
     def forward(self, observations: Tensor) -> tuple[Tensor, Tensor]:
@@ -248,7 +250,8 @@ class TwinNetwork:
             found = loss(host(outputs), host(values))
             device = observations.device
             self.backward(
-                torch.from_numpy(found.outputs).to(device), torch.from_numpy(found.values).to(device)
+                torch.from_numpy(found.outputs).to(device),
+                torch.from_numpy(found.values).to(device),
             )
             return found
         buffers = self._buffers.get(len(chosen))

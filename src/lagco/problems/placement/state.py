@@ -102,7 +102,7 @@ def place_all(cloud, allocation, state):  # type: ignore[no-untyped-def]
             state.totals[4] += state.parts[p, 2]
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def link_vm(v, p, cloud, state):  # type: ignore[no-untyped-def]
     """Put a VM on a PM: list, use and count."""
     state.allocation[v] = p
@@ -116,7 +116,7 @@ def link_vm(v, p, cloud, state):  # type: ignore[no-untyped-def]
         state.used[p, r] += cloud.demands[v, r]
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def unlink_vm(v, cloud, state):  # type: ignore[no-untyped-def]
     """Take a VM from its PM: list, use and count."""
     p = state.allocation[v]
@@ -131,7 +131,7 @@ def unlink_vm(v, cloud, state):  # type: ignore[no-untyped-def]
         state.used[p, r] = state.used[p, r] - cloud.demands[v, r] if state.vm_count[p] > 0 else 0.0
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def write_parts(p, cloud, state):  # type: ignore[no-untyped-def]
     """Used fraction, power and risk of a PM from the VMs on it."""
     if state.vm_count[p] == 0:
@@ -152,13 +152,13 @@ def write_parts(p, cloud, state):  # type: ignore[no-untyped-def]
     state.parts[p, 2] = risk * cloud.escape[p]
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def used_fraction(used, capacity):  # type: ignore[no-untyped-def]
     """0 where there is nothing to use."""
     return used / capacity if capacity > 0.0 else 0.0
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def strangers(v, p, cloud, state):  # type: ignore[no-untyped-def]
     """VMs of other tenants on PM p."""
     found = 0
@@ -170,7 +170,7 @@ def strangers(v, p, cloud, state):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def fits(v, p, cloud, state):  # type: ignore[no-untyped-def]
     """Whether all four capacities of PM p have room for VM v."""
     for r in range(4):
@@ -179,7 +179,7 @@ def fits(v, p, cloud, state):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def move_vm(v, p, cloud, state, row_from, row_to):  # type: ignore[no-untyped-def]
     """Move a VM to PM p; the rows are latencies from its present host and from p."""
     source = state.allocation[v]
@@ -211,7 +211,7 @@ def move_vm(v, p, cloud, state, row_from, row_to):  # type: ignore[no-untyped-de
     totals[3] += after - before
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def terms_of(totals, tenant_share, out):  # type: ignore[no-untyped-def]
     """The five terms from the totals."""
     out[0] = totals[0] / totals[2]
@@ -221,20 +221,20 @@ def terms_of(totals, tenant_share, out):  # type: ignore[no-untyped-def]
     out[4] = totals[4]
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def terms_after(v, p, cloud, state, row_from, row_to, out):  # type: ignore[no-untyped-def]
     """The five terms if VM v moved to PM p; nothing changes."""
     terms_arrived(v, p, cloud, state, row_from, row_to, totals_left(v, cloud, state), out)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def totals_left(v, cloud, state):  # type: ignore[no-untyped-def]
     """Utilisation, energy, active PMs and risk if VM v were gone, in total."""
     totals = (state.totals[0], state.totals[1], state.totals[2], state.totals[4])
     return _exchanged(v, state.allocation[v], -1.0, 1, cloud, state, totals)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def terms_arrived(v, p, cloud, state, row_from, row_to, left, out):  # type: ignore[no-untyped-def]
     """:func:`terms_after` from the :func:`totals_left`, the same for all PMs."""
     fraction, energy, active, risk = _exchanged(v, p, 1.0, 0, cloud, state, left)
@@ -249,7 +249,7 @@ def terms_arrived(v, p, cloud, state, row_from, row_to, left, out):  # type: ign
     out[4] = risk
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def _exchanged(v, q, sign, alone, cloud, state, totals):  # type: ignore[no-untyped-def]
     """Totals with a VM more (sign 1) or less (-1) on PM q.
 

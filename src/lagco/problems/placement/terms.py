@@ -13,7 +13,7 @@ from lagco.problems.placement.latency import Latencies
 TERMS = ("utilisation", "energy", "packing", "network", "security")
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def mean_of_terms(terms, bounds):  # type: ignore[no-untyped-def]
     """J: every term between its bounds (5, 2), 1 at the better end (the first one goes up, the
     others down); 1 if it never varies.
