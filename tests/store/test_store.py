@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import safetensors.numpy
 from jsonschema import Draft202012Validator
 
 from lagco.agents.bundle import AGENT
@@ -20,6 +21,7 @@ from lagco.instances.native import INSTANCE
 from lagco.latent.files import SPACE
 from lagco.problems import list_problems
 from lagco.store import Kind, Mismatch, check, parse_json
+from lagco.store.tensors import header_of, pack_tensors
 from lagco.study.claims import CLAIM
 from lagco.study.ledger import FAILURE, NOTE, RECORD
 
@@ -214,3 +216,22 @@ def test_the_largest_size_allowed_is_not_reserved(folder):
 def test_files_that_are_too_large_are_not_opened(folder):
     with pytest.raises(LagcoError, match="10 are the most that is read"):
         replace(TOY, most_bytes=10).read(folder)
+
+
+@pytest.mark.parametrize("header", [None, "a text, ünd more"])
+def test_tensors_are_written_as_safetensors_reads_them(header):
+    arrays = {
+        "b": np.arange(6, dtype=np.float16).reshape(2, 3),
+        "a": np.array([True, False]),
+        "c": np.arange(4, dtype=">f8")[::2],
+        "none": np.zeros((0, 3), np.float32),
+        "one": np.asarray(np.int64(-5)),
+    }
+    content = pack_tensors(arrays, header)
+    found = safetensors.numpy.load(content)
+    assert found.keys() == arrays.keys()
+    for name, array in arrays.items():
+        assert found[name].shape == array.shape and np.array_equal(found[name], array)
+        assert found[name].dtype == array.dtype.newbyteorder("=")
+    if header is not None:
+        assert header_of(content) == header

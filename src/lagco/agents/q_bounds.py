@@ -108,15 +108,15 @@ def _mark_state(  # type: ignore[no-untyped-def]
     weights, constant, rounding = _lines(low, high, last, slope)
     for u in range(units):
         constant += weights[u] * base[u]
+    onward = np.zeros_like(observed)  # what a unit of the first layer adds that is not on its chord
     for j in range(width):
         if gaps[j] > 0:
-            total = np.float32(0)
             for u in range(units):
-                total += weights[u] * second[j, u]
-            constant += gaps[j] * max(total, np.float32(0))
+                onward[j] += weights[u] * second[j, u]
+            constant += gaps[j] * max(onward[j], np.float32(0))
     bounds = np.dot(linear, weights)
-    _compare(bounds, constant, rounding, observed, parts, firsts, lengths, index,
-             second, bias, last, slope, out)  # fmt: skip
+    _compare(bounds, constant, rounding, slopes, gaps, onward, observed, parts, firsts, lengths,
+             index, second, bias, last, slope, out)  # fmt: skip
 
 
 @njit(cache=True)
@@ -165,10 +165,13 @@ def _lines(low, high, last, slope):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _compare(  # type: ignore[no-untyped-def]
-    bounds, constant, rounding, observed, parts, firsts, lengths, index,
-    second, bias, last, slope, out,
+    bounds, constant, rounding, slopes, gaps, onward, observed, parts, firsts, lengths,
+    index, second, bias, last, slope, out,
 ):  # fmt: skip
-    """Mark actions whose bounds reach the value of those with the largest bounds."""
+    """Mark actions whose bounds reach the value of those with the largest bounds.
+
+    Where the first bound does, a second one with the first layer's own values is looked at.
+    """
     count, components = index.shape[0], lengths.shape[0]
     found = np.full(count, constant, np.float32)
     at = 0
@@ -178,15 +181,32 @@ def _compare(  # type: ignore[no-untyped-def]
         at += lengths[c]
     best = np.float32(-np.inf)
     left = found.copy()
+    hidden = np.empty_like(observed)
     for _ in range(min(_TRIED, count)):
         largest = np.argmax(left)
         left[largest] = -np.inf
         out[largest] = True
-        hidden = observed.copy()
-        for c in range(components):
-            hidden += parts[firsts[c] + index[largest, c]]
-        hidden = np.maximum(hidden, slope * hidden)
+        _add_up(observed, parts, firsts, index[largest], components, hidden)
+        for j in range(hidden.shape[0]):
+            hidden[j] = max(hidden[j], slope * hidden[j])
         sums = bias + np.dot(hidden.reshape(1, len(hidden)), second)[0]
         best = max(best, np.dot(np.maximum(sums, slope * sums), last))
+    least = best - rounding
+    assumed = np.dot(gaps, np.maximum(onward, np.float32(0)))
     for k in range(count):
-        out[k] = out[k] or found[k] >= best - rounding
+        if out[k] or found[k] < least:
+            continue
+        _add_up(observed, parts, firsts, index[k], components, hidden)
+        for j in range(hidden.shape[0]):
+            hidden[j] = max(hidden[j], slope * hidden[j]) - slopes[j] * hidden[j]
+        out[k] = found[k] - assumed + np.dot(onward, hidden) >= least
+
+
+@njit(cache=True)
+def _add_up(observed, parts, firsts, rows, components, out):  # type: ignore[no-untyped-def]
+    """The first layer's sums of one action."""
+    out[:] = observed
+    for c in range(components):
+        part = parts[firsts[c] + rows[c]]
+        for j in range(out.shape[0]):
+            out[j] += part[j]

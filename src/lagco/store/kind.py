@@ -19,7 +19,7 @@ from lagco.arrays import Array
 from lagco.errors import LagcoError
 from lagco.store.files import read_plain, write_atomically
 from lagco.store.schema import Mismatch, Schema, check
-from lagco.store.tensors import Tensors, header_of, pack_tensors, unpack_tensors
+from lagco.store.tensors import Tensors, header_of, tensor_chunks, unpack_tensors
 from lagco.store.text import compact_json, parse_json, readable_json
 
 #: a JSON schema of plain text: no code, path or import
@@ -93,7 +93,7 @@ class Kind:
         folder = Path(folder)
         sealed = self.sealed(folder, content, _tensor_parts(tensors or {}), measured)
         if self.tensors:
-            write_atomically(folder / self.tensors, pack_tensors(tensors or {}))
+            write_atomically(folder / self.tensors, tensor_chunks(tensors or {}))
         write_atomically(folder / self.description, self._text(sealed))
         return str(sealed["sha256"])
 
@@ -113,7 +113,7 @@ class Kind:
     ) -> str:
         """Write one file of tensors that carries the description in its header; its checksum."""
         sealed = self.sealed(path, content, _tensor_parts(tensors))
-        write_atomically(path, pack_tensors(tensors, compact_json(sealed)))
+        write_atomically(path, tensor_chunks(tensors, compact_json(sealed)))
         return str(sealed["sha256"])
 
     def sealed(

@@ -10,7 +10,7 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.errors import LagcoError
-from lagco.store.text import parse_json, shown
+from lagco.store.text import compact_json, parse_json, shown
 
 #: the types of numbers that are read, by the names of safetensors
 _TYPES = {
@@ -27,6 +27,7 @@ _TYPES = {
     "F32": np.float32,
     "F64": np.float64,
 }
+_NAMES = {np.dtype(kind): name for name, kind in _TYPES.items()}
 _HEADER = "lagco"
 
 
@@ -100,10 +101,33 @@ class Tensors(Mapping[str, Array]):
 
 def pack_tensors(arrays: Mapping[str, Array], header: str | None = None) -> bytes:
     """The safetensors file of `arrays`; the text `header` may travel with them."""
-    from safetensors.numpy import save
+    return b"".join(tensor_chunks(arrays, header))
 
-    ordered = {name: np.asarray(arrays[name], order="C") for name in sorted(arrays)}
-    return save(ordered, None if header is None else {_HEADER: header})
+
+def tensor_chunks(
+    arrays: Mapping[str, Array], header: str | None = None
+) -> Iterator[bytes | memoryview]:
+    """The same in pieces, without a copy of the arrays."""
+    little = {
+        name: np.asarray(array, array.dtype.newbyteorder("<"), order="C")
+        for name, array in arrays.items()
+    }
+    names = sorted(little, key=lambda name: (-little[name].dtype.itemsize, name))  # aligned
+    described: dict[str, Any] = {} if header is None else {"__metadata__": {_HEADER: header}}
+    end = 0
+    for name in names:
+        array, begin = little[name], end
+        end += array.nbytes
+        described[name] = {
+            "dtype": _NAMES[array.dtype.newbyteorder("=")],
+            "shape": list(array.shape),
+            "data_offsets": [begin, end],
+        }
+    text = compact_json(described).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little") + text
+    for name in names:
+        yield little[name].reshape(-1).view(np.uint8).data
 
 
 def unpack_tensors(
