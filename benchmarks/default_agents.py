@@ -90,7 +90,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--problems", default=",".join(shipped_problems()))
     parser.add_argument("--seed", type=int, default=20261)
-    parser.add_argument("--instances", type=int, help="At most so many per row.")
+    parser.add_argument(
+        "--instances", type=int, help="In the paper's range; at most so many in other rows."
+    )
     parser.add_argument("--sizes", help="Of the rows, `paper` for its range; by default all.")
     parser.add_argument("--agents", type=Path, help="A folder with an agent per problem.")
     arguments = parser.parse_args()
@@ -98,7 +100,8 @@ def main() -> None:
     for problem in arguments.problems.split(","):
         measure = MEASURED.get(problem, "gap")
         for size, count in SIZES[problem].items():
-            count = min(count, arguments.instances or count)
+            if arguments.instances is not None:
+                count = arguments.instances if size is None else min(count, arguments.instances)
             if arguments.sizes and str(size or "paper") not in arguments.sizes.split(","):
                 continue
             key = f"{problem}/{size or 'paper'}/{arguments.seed}/{count}"
