@@ -40,7 +40,7 @@ def test_a_large_graph_is_annealed_to_a_cut_that_is_known_and_repeats():
     edges = np.stack([np.arange(n), (np.arange(n) + 1) % n])
     ring = Instance("max-cut", "ring", n, {"edges": edges, "weights": np.ones(n)})
     found = solve_cut(ring, seed=1, effort=0.1)
-    assert found.by == "annealing"
+    assert found.solver == "annealing"
     assert found.value == n
     worse = np.zeros(n, dtype=np.int8)
     worse[::3] = 1

@@ -37,11 +37,11 @@ class Source(Protocol):
 class LocalSearch:
     """The problem's local search from starts of its own.
 
-    Turns begin afresh, which is followed by turns of half the effort from the best so far, and
-    every time that the search begins afresh the effort is doubled: one turn afterwards, and twice
-    as many as before where beginning afresh has led to nothing as good. So the turns depend on what
-    they lead to and not on the clock, and runs of the same seed differ only in how far they get.
-    When what comes next would take too long, efforts no longer grow.
+    A turn that begins afresh is followed by turns of half the effort from the best so far: one, and
+    twice as many as before where beginning afresh has led to nothing as good, as long as they find
+    something better. Every time that the search begins afresh the effort is doubled. So the turns
+    depend on what they lead to and not on the clock, and runs of the same seed differ only in how
+    far they get. When what comes next would take too long, efforts no longer grow.
 
     Args:
         task: of a problem that defines ``improve``.
@@ -88,7 +88,7 @@ class LocalSearch:
             self._pause = 1 if level else 2 * self._pause
             self._until_afresh = self._pause
         else:
-            self._until_afresh -= 1
+            self._until_afresh = 0 if self._idle >= 2 else self._until_afresh - 1
         return True
 
     def _begins_afresh(self) -> bool:

@@ -26,6 +26,8 @@ LARGE = 250  # nodes from which on cuts are annealed
 SWEEPS = 30_000  # over all nodes, of annealing
 #: first heat of a run, over the typical gain of a node; where a run starts from good sides
 HOTTEST, WARM = 0.4, 0.22
+#: chance of a move that changes nothing
+_IDLE = 0.85
 
 
 def solve_cut(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:
@@ -133,10 +135,13 @@ def _anneal(first, neighbours, slot_weights, side, hottest, sweeps, stream):  # 
         heat = hottest * (1.0 - sweep / sweeps)
         for v in range(n):
             change = gain[v]
-            if change < 0.0:
-                if next_float(stream) >= np.exp(change / heat):
+            if change <= 0.0:
+                # most moves that change nothing are made, and not all of them: a sweep that makes all
+                # carries what is uncut along in step, and it never meets
+                chance = np.exp(change / heat) if change < 0.0 else _IDLE
+                if next_float(stream) >= chance:
                     continue
-                if is_best:
+                if is_best and change < 0.0:
                     best[:] = side
                     is_best = False
             cut += flip_node(first, neighbours, slot_weights, v, side, gain)

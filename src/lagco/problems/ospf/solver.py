@@ -50,21 +50,24 @@ def solve_weights(instance: Instance, seed: int, effort: float = 1.0) -> SolverR
     `effort` multiplies the moves.
     """
     network = network_of(instance)
-    best = _search(instance, None, seed, RESTARTS, int(effort * MOVES) // RESTARTS)
+    # not on the core alone: references stay what they were in earlier data sets
+    whole = Core(network, np.arange(network.num_links), 0.0)
+    best = _search(instance, whole, None, seed, RESTARTS, int(effort * MOVES) // RESTARTS)
     value = utilisation_of(instance, network, best)
     return annealed(value, flow_bound(network), best)
 
 
 def improve_weights(instance: Instance, weights: Array | None, seed: int, effort: float) -> Array:
     """The best weights met in a run of annealing; from `weights`, where given, a warm one."""
-    return _search(instance, weights, seed, 1, int(effort * MOVES))
+    return _search(instance, _core(instance), weights, seed, 1, int(effort * MOVES))
 
 
-def _search(instance: Instance, weights: Array | None, seed: int, runs: int, moves: int) -> Array:
+def _search(
+    instance: Instance, core: Core, weights: Array | None, seed: int, runs: int, moves: int
+) -> Array:
     """The best weights met in so many runs of so many moves, warm ones from `weights`."""
     low, high = weight_bounds(instance)
-    links, core = _prepared(instance)
-    best = np.full(links, low, dtype=np.int64)
+    best = np.full(instance.array("edges").shape[1], low, dtype=np.int64)
     hottest = HOTTEST
     if weights is not None:
         best[:] = weights
@@ -87,10 +90,9 @@ def _search(instance: Instance, weights: Array | None, seed: int, runs: int, mov
 
 
 @lru_cache(maxsize=1)
-def _prepared(instance: Instance) -> tuple[int, Core]:
-    """Number of links, and core, kept while one instance is improved again and again."""
-    network = network_of(instance)
-    return network.num_links, core_of(network)
+def _core(instance: Instance) -> Core:
+    """The core of the network, kept while one instance is improved again and again."""
+    return core_of(network_of(instance))
 
 
 @njit(cache=True)
