@@ -60,7 +60,7 @@ class Survey:
         """See above; the plan and its J where it does not look."""
         if self._aim is None:
             self._aim = self.plan, self.promised
-            if self._begun is not None:
+            if self._begun is not None and self._matrix is not None:
                 checksum, hosts, number = self._begun
                 known = self._cloud, self._matrix, self._bounds
                 self._aim = episode_aim(checksum, *known, hosts, number)
