@@ -14,11 +14,13 @@ def kept_vectors(store, slot, width):
     numbers, members, components, first, counts = store.arrays
     described = [part for part in components[slot] if part[1] > 0]
     found = np.zeros((counts[slot], width), np.float32)
-    for j in range(counts[slot]):
-        for c, (at, _, columns, start) in enumerate(described):
-            row = j if first[slot] < 0 else members[first[slot] + j * len(described) + c]
+    before = 0  # rows of the components so far: members number them through
+    for c, (at, rows, columns, start) in enumerate(described):
+        for j in range(counts[slot]):
+            row = j if first[slot] < 0 else members[first[slot] + c * counts[slot] + j] - before
             begin = at + row * columns
             found[j, start : start + columns] += numbers[begin : begin + columns]
+        before += rows
     return found
 
 

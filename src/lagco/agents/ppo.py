@@ -169,5 +169,5 @@ def _cut_off(
 
     The values of these observations belong to the rewards of that step.
     """
-    cut = [i for i in np.flatnonzero(dones) if infos[i].get("TimeLimit.truncated", False)]
+    cut = [i for i in np.flatnonzero(dones).tolist() if infos[i].get("TimeLimit.truncated", False)]
     return [(step, cut, np.stack([infos[i]["terminal_observation"] for i in cut]))] if cut else []
