@@ -32,8 +32,8 @@ class SharedArrays:
                     tables[c] = known
         index = actions.index
         if index is not None:
-            known = None if before is None else before.index
-            index = known if _equal(index, known) else self._known(index)
+            last = None if before is None else before.index
+            index = last if _equal(index, last) else self._known(index)
         return replace(actions, tables=tuple(tables), index=index)
 
     def _known(self, index: Array) -> Array:
@@ -83,7 +83,7 @@ def _joined(parts: Sequence[Array]) -> Array:
 def _numbered(arrays: Sequence[Array]) -> tuple[list[int], list[Array]]:
     """Numbers of arrays among the different ones, and these."""
     numbers: dict[int, int] = {}
-    different = []
+    different: list[Array] = []
     for array in arrays:
         if id(array) not in numbers:
             numbers[id(array)] = len(different)

@@ -1,0 +1,130 @@
+"""What `iterative` and the padded methods cost, in processor time, on 20 instances of two sizes.
+
+    python benchmarks/iterative_and_padded.py maxima placement 10 50 --steps 2500
+    python benchmarks/iterative_and_padded.py update tsp 20 100
+    python benchmarks/iterative_and_padded.py memory traffic 25 25 --steps 8000
+
+`maxima`: share of the actions that can be the best of their state, and microseconds per state of
+passing all and of passing these; `update`: microseconds per step of an update of `p-discrete-m`,
+whole observations and split ones; `memory`: peak after so many steps without gradient steps, and
+after a checkpoint. Instances have sizes from the first to the second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lagco.agents.bench import brief_space
+from lagco.agents.checkpoint import save_checkpoint
+from lagco.agents.config import train_config
+from lagco.agents.lean import lean_torch
+from lagco.agents.ppo import BatchedPPO
+from lagco.agents.q_network import _Stacked
+from lagco.agents.registry import method_of
+from lagco.problems import problem_class
+
+
+def make(problem: str, method: str, low: int, high: int) -> tuple[Any, Any]:
+    """A model and its environment, as in a run."""
+    cls, chosen = problem_class(problem), method_of(method)
+    sizes = np.linspace(low, high, 20).astype(int).tolist()
+    drawn = [cls.generate(size, index=index) for index, size in enumerate(sizes)]
+    instances = [d.with_references(cls.sweep(d, 30, 0)) for d in drawn]
+    space = brief_space(cls, "full") if chosen.latent else None
+    config = train_config(method=method)
+    env = chosen.env(cls, instances, space, config)
+    return chosen.model(env, config), env
+
+
+def maxima(problem: str, low: int, high: int, steps: int) -> str:
+    """Passing all actions, and those that can be the best."""
+    model, _ = make(problem, "iterative", low, high)
+    model.learn(steps)
+    q, spent, counts = model.split_q, np.zeros(2), np.zeros(2)
+    for _ in range(6):
+        batch = model.replay_buffer.sample(64)
+        known = [b for b, actions in enumerate(batch.actions) if len(actions)]
+        observations, sets = batch.observations[known], [batch.actions[b] for b in known]
+        began = time.process_time()
+        every = [float(v.max()) for v in q.values(observations, sets)]
+        between = time.process_time()
+        found = q.maxima(observations, sets)
+        spent += between - began, time.process_time() - between
+        assert np.allclose(every, found, atol=1e-4)
+        stacked = _Stacked(sets, q._for_action)
+        left = q._candidates(q._observed(observations), stacked)
+        counts += len(stacked.index), len(left)
+    per_state = 1e6 * spent / (6 * 64)
+    return (
+        f"{counts[0] / (6 * 64):.0f} actions per state, {counts[1] / counts[0]:.3f} of them left; "
+        f"{per_state[0]:.0f} us per state for all, {per_state[1]:.0f} us for these"
+    )
+
+
+def update(problem: str, low: int, high: int, steps: int) -> str:
+    """One update after one rollout, of whole and of split observations."""
+    found = []
+    for whole in (True, False):
+        model, _ = make(problem, "p-discrete-m", low, high)
+        if whole:
+            model.rollout = lambda model=model: BatchedPPO.rollout(model)
+        train, spent = model.train, []
+
+        def timed(train: Any = train, spent: list[float] = spent) -> None:
+            began = time.process_time()
+            train()
+            spent.append(time.process_time() - began)
+
+        model.train = timed
+        model.learn(2048)
+        found.append(1e6 * spent[0] / 2048)
+    width = model.observation_space.shape[0]
+    return f"{width} numbers, {found[0]:.0f} us per step whole, {found[1]:.0f} us split"
+
+
+def memory(problem: str, low: int, high: int, steps: int) -> str:
+    """Peak memory, which does not depend on what is learnt."""
+    model, env = make(problem, "iterative", low, high)
+    peaks = [_peak()]
+    model.train = lambda *_, **__: None
+    model.learn(steps)
+    peaks.append(_peak())
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "checkpoint"
+        save_checkpoint(path, model, env, "0" * 64)
+        size = path.stat().st_size / 1e9
+    peaks.append(_peak())
+    return (
+        f"{peaks[0]:.2f} GB before, {peaks[1]:.2f} GB after {steps} steps, {peaks[2]:.2f} GB after "
+        f"a checkpoint of {size:.2f} GB"
+    )
+
+
+def _peak() -> float:
+    """Gigabytes at most so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
+def main() -> None:
+    """Measure what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["maxima", "update", "memory"])
+    parser.add_argument("problem")
+    parser.add_argument("low", type=int)
+    parser.add_argument("high", type=int)
+    parser.add_argument("--steps", type=int, default=2500)
+    given = parser.parse_args()
+    measure = {"maxima": maxima, "update": update, "memory": memory}[given.what]
+    with lean_torch():
+        print(given.problem, measure(given.problem, given.low, given.high, given.steps), flush=True)
+
+
+if __name__ == "__main__":
+    main()
