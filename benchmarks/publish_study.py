@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -156,7 +157,8 @@ def _facts(study: Study) -> str:
     records = study.records()
     clock, cpu = (_hours(records, name) for name in ("seconds", "cpu_s"))
     machines = grouped(records, lambda r: str(r.measured.get("host")))
-    about = [_machine(group) for group in machines.values()]
+    kinds = Counter(_machine(group) for group in machines.values())
+    about = [f"{count_of(n, 'machine')} ({kind})" for kind, n in kinds.items()]
     days = sorted({str(r.measured["finished"])[:10] for r in records})
     versions = records[-1].environment
     return (
@@ -172,7 +174,7 @@ def _machine(records: Sequence[Record]) -> str:
     parts = [f"{measured['cpu']}"]
     if "cores" in measured:
         parts.append(f"{measured['cores']} cores, {measured['memory_gib']} GiB of memory")
-    return f"one machine ({', '.join(parts)})"
+    return ", ".join(parts)
 
 
 def _hours(records: Sequence[Record], name: str) -> float:
