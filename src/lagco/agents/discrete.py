@@ -15,12 +15,11 @@ from typing import Any, Protocol
 
 import gymnasium as gym
 import numpy as np
-import torch
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.base_class import BaseAlgorithm
 
 from lagco.agents.config import PPOConfig
-from lagco.agents.heads import CategoricalHead, Rollout, Weighting, host
+from lagco.agents.heads import CategoricalHead
 from lagco.agents.latent_env import LatentVecEnv, vec_env_options
 from lagco.agents.method import Look, Method, Weights
 from lagco.agents.network import (
@@ -34,7 +33,6 @@ from lagco.agents.network import (
 )
 from lagco.agents.padding import FACTS, PaddedActions, PaddingObservation, Widths
 from lagco.agents.ppo import BatchedPPO
-from lagco.agents.split_inputs import SplitLayer, SplitObservations, split_observations
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
@@ -165,42 +163,7 @@ class _MaskedPolicy(MaskableActorCriticPolicy):
         super().__init__(*arguments, **options)
 
 
-class DiscretePPO(BatchedPPO):
-    """PPO over numbered actions; what an episode does not change is passed once per batch."""
-
-    _split: SplitObservations | None = None
-
-    def bind(self) -> None:
-        """See :class:`~lagco.agents.ppo.BatchedPPO`."""
-        super().bind()
-        joint: Any = self.network.joint
-        joint._first = SplitLayer(joint._first)
-
-    def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "_split"]
-
-    def rollout(self) -> Rollout:
-        """See :class:`~lagco.agents.ppo.BatchedPPO`."""
-        buffer = self.rollout_buffer
-        self._split = split_observations(
-            buffer.observations, buffer.episode_starts, self.batch_size, self.device
-        )
-        return super().rollout()
-
-    def differentiate(self, rollout: Rollout, chosen: Array, weighting: Weighting) -> Array:
-        """See :class:`~lagco.agents.ppo.BatchedPPO`."""
-        if self._split is None:
-            return super().differentiate(rollout, chosen, weighting)
-        network: Any = self.network
-        outputs, values = network.forward(self._split.select(chosen))
-        loss = self.head.loss(host(outputs), host(values), rollout, chosen, weighting)
-        network.backward(
-            *(torch.from_numpy(part).to(self.device) for part in (loss.outputs, loss.values))
-        )
-        return loss.parts
-
-
-class MaskedPPO(DiscretePPO):
+class MaskedPPO(BatchedPPO):
     """PPO among valid actions, as MaskablePPO."""
 
     def predict(
@@ -261,7 +224,7 @@ class DiscreteMethod(Method):
             return MaskedPPO(
                 _MaskedPolicy, env, head=lambda _: masked, policy_kwargs=keywords, **arguments
             )
-        return DiscretePPO(
+        return BatchedPPO(
             "MlpPolicy",
             env,
             head=lambda _: CategoricalHead(),

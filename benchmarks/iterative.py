@@ -1,13 +1,11 @@
-"""What `iterative` and the padded methods cost, in processor time, on 20 instances of two sizes.
+"""Cost of `iterative` in processor time and memory, on 20 instances of sizes from LOW to HIGH.
 
-    python benchmarks/iterative_and_padded.py maxima placement 10 50 --steps 2500
-    python benchmarks/iterative_and_padded.py update tsp 20 100
-    python benchmarks/iterative_and_padded.py memory traffic 25 25 --steps 8000
+    python benchmarks/iterative.py maxima placement 10 50 --steps 2500
+    python benchmarks/iterative.py memory traffic 25 25 --steps 8000
 
 `maxima`: share of the actions that can be the best of their state, and microseconds per state of
-passing all and of passing these; `update`: microseconds per step of an update of `p-discrete-m`,
-whole observations and split ones; `memory`: peak after so many steps without gradient steps, and
-after a checkpoint. Instances have sizes from the first to the second.
+passing all and of passing these; `memory`: peak after so many steps without gradient steps, and
+after a checkpoint.
 """
 
 from __future__ import annotations
@@ -25,7 +23,6 @@ from lagco.agents.bench import brief_space
 from lagco.agents.checkpoint import save_checkpoint
 from lagco.agents.config import train_config
 from lagco.agents.lean import lean_torch
-from lagco.agents.ppo import BatchedPPO
 from lagco.agents.q_network import _Stacked
 from lagco.agents.registry import method_of
 from lagco.problems import problem_class
@@ -68,27 +65,6 @@ def maxima(problem: str, low: int, high: int, steps: int) -> str:
     )
 
 
-def update(problem: str, low: int, high: int, steps: int) -> str:
-    """One update after one rollout, of whole and of split observations."""
-    found = []
-    for whole in (True, False):
-        model, _ = make(problem, "p-discrete-m", low, high)
-        if whole:
-            model.rollout = lambda model=model: BatchedPPO.rollout(model)
-        train, spent = model.train, []
-
-        def timed(train: Any = train, spent: list[float] = spent) -> None:
-            began = time.process_time()
-            train()
-            spent.append(time.process_time() - began)
-
-        model.train = timed
-        model.learn(2048)
-        found.append(1e6 * spent[0] / 2048)
-    width = model.observation_space.shape[0]
-    return f"{width} numbers, {found[0]:.0f} us per step whole, {found[1]:.0f} us split"
-
-
 def memory(problem: str, low: int, high: int, steps: int) -> str:
     """Peak memory, which does not depend on what is learnt."""
     model, env = make(problem, "iterative", low, high)
@@ -115,13 +91,13 @@ def _peak() -> float:
 def main() -> None:
     """Measure what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["maxima", "update", "memory"])
+    parser.add_argument("what", choices=["maxima", "memory"])
     parser.add_argument("problem")
     parser.add_argument("low", type=int)
     parser.add_argument("high", type=int)
     parser.add_argument("--steps", type=int, default=2500)
     given = parser.parse_args()
-    measure = {"maxima": maxima, "update": update, "memory": memory}[given.what]
+    measure = {"maxima": maxima, "memory": memory}[given.what]
     with lean_torch():
         print(given.problem, measure(given.problem, given.low, given.high, given.steps), flush=True)
 
