@@ -60,14 +60,17 @@ class Request:
         Args:
             task: what is solved.
             alone: whether nobody else looks for solutions.
-            after: an agent that nobody asked for leaves the time to these as long as they find
-                something better.
+            after: leaves the time to these as long as they find something better.
         """
         searches = [member for member in after if isinstance(member, LocalSearch)]
-        waits = task.limit.timed and self.agent is None
+        waits = task.limit.timed
+        load = partial(self._load, task)
+        if self.agent is not None and not alone:  # what is wrong with it is said at once
+            player = load()
+            load = partial(lambda: player)
         return Episodes(
             task,
-            partial(self._load, task),
+            load,
             start=self.start,
             search=self.search,
             alone=alone,

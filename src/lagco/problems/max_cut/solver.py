@@ -136,8 +136,8 @@ def _anneal(first, neighbours, slot_weights, side, hottest, sweeps, stream):  # 
         for v in range(n):
             change = gain[v]
             if change <= 0.0:
-                # most moves that change nothing are made, and not all of them: a sweep that makes all
-                # carries what is uncut along in step, and it never meets
+                # not all moves that change nothing are made: a sweep that makes all of them carries
+                # what is uncut along in step, and it never meets
                 chance = np.exp(change / heat) if change < 0.0 else _IDLE
                 if next_float(stream) >= chance:
                     continue
