@@ -108,7 +108,7 @@ def test_the_best_state_is_kept():
     ("arrays", "message"),
     [
         ({"weights": np.ones(2)}, r"weights has shape \(2,\), expected \(1\)"),
-        ({"weights": np.array([np.inf])}, "no finite number"),
+        ({"weights": np.array([np.inf])}, "not a finite number"),
     ],
 )
 def test_bad_instances_are_named(arrays, message):

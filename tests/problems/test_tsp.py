@@ -55,7 +55,7 @@ def test_explicit_matrix():
     [
         (dict(params={"metric": "manhattan"}), "unknown metric 'manhattan'"),
         (dict(arrays={"coordinates": np.zeros((3, 3))}), r"shape \(3, 3\), expected \(3, 2\)"),
-        (dict(arrays={"coordinates": np.full((3, 2), np.nan)}), "no finite number"),
+        (dict(arrays={"coordinates": np.full((3, 2), np.nan)}), "not a finite number"),
         (dict(arrays={}), "no array 'coordinates'"),
         (dict(size=1, arrays={"coordinates": np.zeros((1, 2))}), "a tour needs 2"),
     ],

@@ -55,6 +55,7 @@ def test_a_search_counts_its_trials(tmp_path):
     assert to_do(settings, ledger) == whole | {"encoder": 1 + 7}
     data = next(iter(plan_study(settings, ledger).tasks))
     instances = [{"size": 5 + i} for i in range(101)]
+    ledger.folder(data).mkdir(parents=True)
     ledger.write(data, {"checksum": "c", "instances": instances}, {})
     left = to_do(settings, ledger)
     assert (left["trial"], left["tune"]) == (21, 3) and "data" not in left

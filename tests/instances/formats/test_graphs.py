@@ -45,7 +45,7 @@ def test_the_ring():
 
 
 def test_a_file_says_what_it_can_serve():
-    with pytest.raises(InstanceError, match=r"ring\.rud: .* max-cut and min-vertex, not 'tsp'"):
+    with pytest.raises(InstanceError, match=r"ring\.rud: .* max-cut or min-vertex, not 'tsp'"):
         read(sample("ring.rud"), "tsp")
 
 
