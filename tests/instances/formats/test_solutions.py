@@ -41,7 +41,9 @@ def test_a_solution_is_read_as_it_was_written(tmp_path, problem):
     if problem == "traffic":
         solution = solution[:, : again.shape[1]]
     np.testing.assert_array_equal(again, solution)
-    with pytest.raises(InstanceError, match=r"it is a solution: read it with read_solution\(instance, path\)"):
+    with pytest.raises(
+        InstanceError, match=r"it is a solution: read it with read_solution\(instance, path\)"
+    ):
         read(path)
 
 
