@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 import lagco
-from lagco import InstanceError, UsageError
+from lagco.errors import InstanceError, UsageError
 from lagco.generation import generate_instance
+from tests.killed import killed_at
 
 
 def contents(folder):
@@ -68,16 +67,13 @@ def test_sizes_stay_in_the_papers_ranges(problem):
 
 
 def test_a_killed_run_goes_on_and_ends_the_same(tmp_path):
-    arguments = ["-n", "12", "--sizes", "40-60", "--sweeps", "4000", "--workers", "1", "--json"]
+    arguments = ["-n", "8", "--sizes", "10-20", "--sweeps", "20", "--workers", "1", "--json"]
     command = [sys.executable, "-m", "lagco", "generate", "tsp", *arguments, "--out"]
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     subprocess.run([*command, str(whole)], check=True, capture_output=True)
-    process = subprocess.Popen([*command, str(killed)], stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 600
-    while time.monotonic() < deadline and not (killed / "0003.npz").exists():
-        time.sleep(0.005)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    dying = killed_at("*/0004.npz", tmp_path / "marker")
+    died = subprocess.run([*command, str(killed)], env=dying, capture_output=True)
+    assert died.returncode == -signal.SIGKILL
     assert not (killed / "manifest.json").exists()
     with pytest.raises(InstanceError, match=r"holds no manifest\.json; is it complete"):
         lagco.info(killed)
@@ -139,7 +135,7 @@ def test_options_reach_the_generator_and_are_part_of_the_recipe(tmp_path):
 def test_a_missing_extra_is_reported_by_name(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ortools.sat.python.cp_model", None)
     with pytest.raises(
-        lagco.MissingExtra,
+        lagco.errors.MissingExtra,
         match=r"'ortools', which the extra 'solvers' brings: pip install 'lagco\[solvers\]'",
     ):
         generate_instance("min-vertex", size=5, references="solver")

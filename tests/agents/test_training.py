@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import csv
-import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +14,6 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco import LagcoError, UnknownName, UsageError
 from lagco.agents.bench import bench_latency
 from lagco.agents.config import train_config
 from lagco.agents.network import _falling
@@ -24,10 +21,12 @@ from lagco.agents.registry import METHODS
 from lagco.agents.rotation import InstanceDeck
 from lagco.agents.training import RUN_KIND, chosen_instances, train
 from lagco.embedding.encoder import Encoder
+from lagco.errors import LagcoError, UnknownName, UsageError
 from lagco.generation import generate_instance
 from lagco.instances import References
 from lagco.problems import problem_class
 from tests.agents.runs import SETTINGS, instances, settings, trained
+from tests.killed import killed_at
 from tests.latent.conftest import brief_encoder, brief_space
 
 LATENT = ("projection", "soft-projection")
@@ -39,7 +38,7 @@ from tests.agents.runs import instances
 from lagco.agents.config import applicable_settings
 from lagco.agents.training import train
 from lagco.embedding.encoder import Encoder
-long = dict(steps=6144, rollout=512, envs=4, epochs=4, seed=5)
+long = dict(steps=2048, rollout=256, envs=4, epochs=2, seed=5)
 train("tsp", instances(), {out!r}, encoder=Encoder.load({encoder!r}), method={method!r},
       **applicable_settings({method!r}, long))
 """
@@ -77,25 +76,18 @@ def test_a_killed_run_ends_with_the_same_weights(tmp_path):
     root = str(Path(__file__).resolve().parents[2])
     brief_encoder("tsp").save(tmp_path / "encoder")
 
-    def start(out):
+    def run(out, **options):
         script = SCRIPT.format(
             root=root, out=str(tmp_path / out), encoder=str(tmp_path / "encoder"), method=method
         )
-        return subprocess.Popen([sys.executable, "-c", script])
+        return subprocess.run([sys.executable, "-c", script], **options).returncode
 
-    assert start("whole").wait() == 0
-    for kills in range(2):
-        process = start("killed")
-        deadline = time.monotonic() + 600
-        curve = tmp_path / "killed" / "progress.csv"
-        while time.monotonic() < deadline and process.poll() is None:
-            if curve.exists() and len(curve.read_text().splitlines()) > 3 + 3 * kills:
-                break
-            time.sleep(0.01)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
+    assert run("whole") == 0
+    for kill in range(2):
+        dying = killed_at("*/checkpoint.safetensors", tmp_path / f"marker-{kill}", count=3)
+        assert run("killed", env=dying) == -signal.SIGKILL
         assert not (tmp_path / "killed" / "agent.json").exists()
-    assert start("killed").wait() == 0
+    assert run("killed") == 0
     whole, killed = (tmp_path / name for name in ("whole", "killed"))
     spent = [float(row["seconds"]) for row in csv.DictReader((killed / "progress.csv").open())]
     assert spent == sorted(spent)  # goes on counting

@@ -30,7 +30,7 @@ lagco.study.generalization(sys.argv[1], **settings)
 """
 
 
-def start(folder, workers=1, **changes):
+def start(folder, workers=1, env=None, **changes):
     """The smallest study in a process, and a session, of its own."""
     settings = json.dumps(SMALLEST | {"workers": workers} | changes)
     return subprocess.Popen(
@@ -38,7 +38,7 @@ def start(folder, workers=1, **changes):
         start_new_session=True,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        env=(env or os.environ) | {"PYTHONUNBUFFERED": "1"},
     )
 
 

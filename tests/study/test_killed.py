@@ -5,14 +5,10 @@ Studies that are killed themselves: `tests/attack/kills.py`.
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import time
-
 import pytest
 
 import lagco.study
+from tests.killed import killed_at
 from tests.study.small import finish, start
 
 
@@ -30,20 +26,8 @@ def test_two_processes_share_a_ledger(tmp_path, smallest):
 
 def test_a_worker_that_is_killed_is_replaced(tmp_path, smallest):
     """What the system does to a process that takes too much memory."""
-    folder = tmp_path / "worker"
-    process = start(folder)
-    killed = None
-    deadline = time.monotonic() + 600
-    while killed is None and process.poll() is None and time.monotonic() < deadline:
-        for claim in folder.glob("claims/run-*.json"):
-            try:
-                killed = json.loads(claim.read_text())["pid"]
-            except (OSError, ValueError):
-                continue
-            assert killed != process.pid
-            os.kill(killed, signal.SIGKILL)
-            break
-        time.sleep(0.02)
+    folder, marker = tmp_path / "worker", tmp_path / "marker"
+    process = start(folder, env=killed_at("*/agent.json", marker))
     finish(process)
-    assert killed is not None
+    assert int(marker.read_text()) != process.pid
     assert lagco.study.Ledger(folder).equals(smallest)
