@@ -26,6 +26,7 @@ import numpy as np
 import lagco
 from lagco.agents.registry import METHODS
 from lagco.evaluation import solver_evaluation
+from lagco.instances import Instance
 from lagco.results.evaluation import Evaluation
 from lagco.store import readable_json, write_atomically
 
@@ -33,16 +34,14 @@ PROBLEMS = ("tsp", "min-vertex", "max-cut")
 STEPS, SEEDS = 100_000, (42, 100)
 
 
-def data_of(problem: str, out: Path) -> tuple[list[lagco.Instance], list[lagco.Instance]]:
+def data_of(problem: str, out: Path) -> tuple[list[Instance], list[Instance]]:
     """20 training and 20 test instances, made once."""
     data = lagco.generate(problem, 40, out=out / problem / "data", progress=False)
     instances = list(data)
     return instances[:20], instances[20:]
 
 
-def encoder_of(
-    problem: str, features: str, seed: int, train: list[lagco.Instance], out: Path
-) -> Path:
+def encoder_of(problem: str, features: str, seed: int, train: list[Instance], out: Path) -> Path:
     """The encoder that all methods of a seed share."""
     folder = out / problem / f"encoder-{features}-{seed}"
     if not (folder / "encoder.json").exists():

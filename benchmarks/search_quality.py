@@ -24,6 +24,7 @@ time.perf_counter = time.process_time  # before lagco takes its clock
 import lagco  # noqa: E402
 from lagco.agents.shipped import default_agent, shipped_problems  # noqa: E402
 from lagco.generation import generate_instance  # noqa: E402
+from lagco.instances import Instance  # noqa: E402
 from lagco.problems import problem_class  # noqa: E402
 from lagco.results.measures import gap  # noqa: E402
 from lagco.store import readable_json, write_atomically  # noqa: E402
@@ -49,7 +50,7 @@ SEED = 20262
 RESULTS = Path(__file__).parent / "results" / "search_quality.json"
 
 
-def instance_of(problem: str, index: int) -> lagco.Instance:
+def instance_of(problem: str, index: int) -> Instance:
     """A fresh instance, with the sweeps that its objective may be scaled by."""
     cls = problem_class(problem)
     references = ["sweeps"] if cls.scaled_by_sweeps else []

@@ -20,7 +20,9 @@ from typing import Any
 from matplotlib.figure import Figure
 
 import lagco
+from lagco.agents.agent import Agent
 from lagco.evaluation import solver_evaluation
+from lagco.instances import Instance
 from lagco.problems import problem_class
 from lagco.results.evaluation import Evaluation
 from lagco.rollout import Episode
@@ -89,8 +91,8 @@ def _page(
     header: list[str],
     table: list[list[str]],
     out: Path,
-    agent: lagco.Agent,
-    instance: lagco.Instance,
+    agent: Agent,
+    instance: Instance,
 ) -> str:
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
     body = "".join(
@@ -132,7 +134,7 @@ def _curves(out: Path) -> str:
     return _png(figure)
 
 
-def _episode(agent: lagco.Agent, instance: lagco.Instance) -> list[str]:
+def _episode(agent: Agent, instance: Instance) -> list[str]:
     env = problem_class(agent.problem)(instance, features=agent.features)
     pictures = []
     for episode in Episode(env, seed=42, explore=False).states(agent):

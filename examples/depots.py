@@ -12,8 +12,8 @@ import gymnasium as gym
 import numpy as np
 
 import lagco
-from lagco import Attribute, GraphView, Instance, Max, Mean, Min, Node, References, SweepReference
-from lagco.core.problem import Problem
+from lagco import Attribute, GraphView, Max, Mean, Min, Node, Problem
+from lagco.instances import Instance, References, SweepReference
 
 
 class Depots(Problem):

@@ -11,7 +11,8 @@ import numpy as np
 import lagco
 from examples.depots import Depots
 from examples.facility import Facility, FacilityEnv
-from lagco import Attribute, Instance, Node, References
+from lagco import Attribute, Node
+from lagco.instances import Instance, References
 
 
 class WithArguments(Facility):

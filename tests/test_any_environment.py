@@ -29,7 +29,7 @@ METHODS = (
     "projection",
     "soft-projection",
 )
-BRIEF = lagco.PretrainConfig(max_steps=3, states=16)
+BRIEF = lagco.embedding.PretrainConfig(max_steps=3, states=16)
 
 
 @pytest.fixture(scope="module")
@@ -222,7 +222,7 @@ def test_every_method_trains_is_saved_and_evaluated(method, encoder, tmp_path):
 def test_a_folder_of_another_s_environment_imports_nothing(encoder, tmp_path):
     lagco.train(Facility, seeds=[0], out=tmp_path / "a", encoder=encoder, steps=64, rollout=64,
                 envs=1)  # fmt: skip
-    with pytest.raises(lagco.LagcoError, match="'facility'.*problem='module:Class'"):
+    with pytest.raises(lagco.errors.LagcoError, match="'facility'.*problem='module:Class'"):
         lagco.load(tmp_path / "a")
 
 
@@ -237,9 +237,9 @@ def test_embed_bench_and_solve(encoder):
 
 def test_a_latent_space_is_saved_and_loaded(encoder, tmp_path):
     env = Facility()
-    space = lagco.LatentSpace.fit(encoder, [env], states=8)
+    space = lagco.latent.space.LatentSpace.fit(encoder, [env], states=8)
     space.save(tmp_path)
-    latent = lagco.wrap(Facility(), lagco.LatentSpace.load(tmp_path))
+    latent = lagco.wrap(Facility(), lagco.latent.space.LatentSpace.load(tmp_path))
     observation, _ = latent.reset(seed=1)
     same, _ = lagco.wrap(Facility(), space).reset(seed=1)
     np.testing.assert_array_equal(observation, same)
@@ -257,7 +257,7 @@ def test_a_data_set_of_seeds(tmp_path):
         {"seed": s, "options": {"clients": 6}} for s in (7, 9)
     ]
     assert lagco.generate(Facility, seeds=[7, 9], options={"clients": 6}, out=tmp_path).checksum
-    with pytest.raises(lagco.InstanceError, match="another data set"):
+    with pytest.raises(lagco.errors.InstanceError, match="another data set"):
         lagco.generate(Facility, seeds=[7, 8], options={"clients": 6}, out=tmp_path)
 
 

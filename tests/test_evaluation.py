@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco import UnknownName, UsageError
 from lagco.agents.agent import Agent
 from lagco.agents.shipped import default_agent
+from lagco.errors import UnknownName, UsageError
 from lagco.evaluation import episode_seeds, evaluate, solver_evaluation
 from lagco.generation import generate_instance
 from lagco.instances import References
@@ -139,8 +139,8 @@ def test_mistakes_are_named(instances):
 
 
 def test_a_file_cannot_name_code_to_import(tmp_path):
-    stranger = lagco.Instance("os:system", "stranger", 1, {})
-    with pytest.raises(lagco.LagcoError, match="not one of lagco's; say which class"):
+    stranger = lagco.instances.Instance("os:system", "stranger", 1, {})
+    with pytest.raises(lagco.errors.LagcoError, match="not one of lagco's; say which class"):
         evaluate("random", [stranger])
 
 

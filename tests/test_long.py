@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lagco import InstanceError, read_instance
+from lagco.errors import InstanceError
 from lagco.generation import generate_instance
+from lagco.instances import read
 from lagco.instances.native import instance_bytes
 from tests.attack.kills import COMMANDS, campaign, prepare
 
@@ -44,7 +45,7 @@ def test_damaged_instance_files_in_bulk(tmp_path):
                 content[place:place] = rng.bytes(int(rng.integers(1, 20)))
         path.write_bytes(content)
         try:
-            instance = read_instance(path)
+            instance = read(path)
         except InstanceError as error:
             refused += str(path) in str(error)
         else:

@@ -343,7 +343,7 @@ def test_there_are_thirty_of_them():
 @pytest.mark.parametrize("name", MISTAKES)
 def test_in_python(name, folder):
     call, _, said = MISTAKES[name]
-    with pytest.raises(lagco.LagcoError) as caught:
+    with pytest.raises(lagco.errors.LagcoError) as caught:
         call(folder)
     for pattern in said:
         assert re.search(pattern, str(caught.value)), str(caught.value)
@@ -353,7 +353,7 @@ def test_in_python(name, folder):
 def test_on_the_command_line(name, folder, monkeypatch, capsys):
     call, command, said = MISTAKES[name]
     if "own_module" in command:
-        with pytest.raises(lagco.LagcoError):  # writes the module
+        with pytest.raises(lagco.errors.LagcoError):  # writes the module
             call(folder)
     words = command.split()
     found = words[0] == "check"

@@ -58,7 +58,7 @@ def test_an_agent_for_it_is_trained_saved_and_decides_on_larger_maps(tmp_path):
     answer = agent.solve(Depots.generate(60), episodes=2)
     assert len(answer.solution) == 7
     assert answer.objective == Depots.evaluate_solution(Depots.generate(60), answer.solution)
-    lagco.write_instance(data[0], tmp_path / "one.npz")
+    lagco.instances.write(data[0], tmp_path / "one.npz")
     by_name = "examples.depots:Depots"
     found = lagco.solve(
         tmp_path / "one.npz", problem=by_name, agent=tmp_path / "agent", seconds=0.3

@@ -32,7 +32,7 @@ def test_several_are_no_worse_than_the_first_of_them():
 
 def test_whoever_fails_in_another_process_is_noted(monkeypatch):
     def broken(name):
-        raise lagco.LagcoError("the bundle is damaged")
+        raise lagco.errors.LagcoError("the bundle is damaged")
 
     monkeypatch.setattr("lagco.agents.shipped.default_agent", broken)
     answer = lagco.solve(problem_class("max-cut").generate(12), workers=2, turns=12)

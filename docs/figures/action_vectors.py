@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from lagco import LatentSpace, pretrain
+from lagco import pretrain
 from lagco.generation import generate_instance
+from lagco.latent.space import LatentSpace
 from lagco.problems.tsp import TSP
 
 OUT = Path(__file__).with_suffix(".png")

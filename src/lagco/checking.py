@@ -62,7 +62,7 @@ def check_problem(
         seed: of everything random in the check.
         episodes: how many episodes to follow.
         max_steps: steps per episode at most.
-        raises: whether findings raise a :class:`~lagco.CheckError`, or are just returned.
+        raises: whether findings raise a :class:`~lagco.errors.CheckError`, or are just returned.
 
     Returns:
         The findings, empty for a sound problem.

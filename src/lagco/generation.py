@@ -19,7 +19,7 @@ from lagco.core.data import instances_from
 from lagco.core.problem import Problem
 from lagco.core.references import misplaced_reference
 from lagco.errors import InstanceError, SpecError, UsageError, suggest
-from lagco.instances import DataSet, Entry, Instance, read_instance
+from lagco.instances import DataSet, Entry, Instance, read
 from lagco.instances.dataset import MANIFEST, TIMES
 from lagco.instances.native import SUFFIX, instance_bytes
 from lagco.problems import AnyProblem, problem_class
@@ -206,7 +206,7 @@ def _finished(path: Path, recipe: dict[str, Any], index: int) -> Instance | None
     if not path.exists():
         return None
     try:
-        instance = read_instance(path)
+        instance = read(path)
     except InstanceError:
         return None
     made = {key: value for key, value in recipe.items() if key != "resets"}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lagco.errors import InstanceError
-from lagco.instances import DataSet, Instance, read_instance
+from lagco.instances import DataSet, Instance, read
 from lagco.instances.dataset import MANIFEST, TIMES, TIMINGS
 from lagco.instances.native import SUFFIX
 from lagco.registration import ENTRIES
@@ -41,7 +41,7 @@ def info(path: str | Path) -> dict[str, Any]:
     if path.suffix == ".xz":
         return _about_study(path)
     written = _format_of(path)
-    return _FILES[written](path) if written in _FILES else _about_instance(read_instance(path))
+    return _FILES[written](path) if written in _FILES else _about_instance(read(path))
 
 
 def _format_of(path: Path) -> str | None:

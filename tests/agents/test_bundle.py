@@ -12,10 +12,10 @@ import pytest
 from safetensors.numpy import load_file, save
 
 import lagco
-from lagco import LagcoError
 from lagco.agents.bundle import AGENT
 from lagco.agents.shipped import FOLDER, default_agent
 from lagco.core.problem import Problem
+from lagco.errors import LagcoError
 from lagco.generation import generate_instance
 from lagco.latent.files import SPACE
 from lagco.problems import problem_class

@@ -12,13 +12,13 @@ import pytest
 import torch
 
 import lagco
-from lagco import MissingExtra, UsageError
 from lagco.agents.network import perceptron
 from lagco.agents.projection import ProjectionActor
 from lagco.agents.shipped import FOLDER
 from lagco.core.declaration import read_declaration
 from lagco.core.descriptors import STRUCTURAL
 from lagco.core.spec import Edge, Function, Object
+from lagco.errors import MissingExtra, UsageError
 from lagco.generation import generate_instance
 from lagco.problems import problem_class
 from lagco.rollout import Episode
@@ -259,10 +259,10 @@ def test_a_network_of_ones_own_trains_saves_and_loads(method, tmp_path):
         session.run(None, {"observation": inputs})[0], network(inputs), atol=1e-5
     )
     with pytest.raises(
-        lagco.LagcoError, match="torch module of the user's own.*give policy_class="
+        lagco.errors.LagcoError, match="torch module of the user's own.*give policy_class="
     ):
         lagco.load(tmp_path / "a")
-    with pytest.raises(lagco.LagcoError, match="policy_class=.*makes another network"):
+    with pytest.raises(lagco.errors.LagcoError, match="policy_class=.*makes another network"):
         lagco.load(tmp_path / "a", policy_class=lambda i, o: Residual(i, o, 8))
 
 
@@ -284,5 +284,5 @@ def test_networks_that_do_not_fit_are_refused(method, policy, message, tmp_path)
 
 
 def test_a_class_for_an_agent_that_needs_none_is_refused():
-    with pytest.raises(lagco.LagcoError, match="policy_class=.*lagco's own"):
+    with pytest.raises(lagco.errors.LagcoError, match="policy_class=.*lagco's own"):
         lagco.load(trained("projection"), policy_class=Residual)

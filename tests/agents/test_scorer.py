@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco import UsageError
 from lagco.agents.config import train_config
 from lagco.agents.scorer import Scorer, n_step_returns
+from lagco.errors import UsageError
 from tests.agents.runs import instances, trained
 
 

@@ -17,8 +17,8 @@ from stable_baselines3.common.callbacks import (
 )
 
 import lagco
-from lagco import LagcoError, MissingExtra, UnknownName, UsageError
 from lagco.agents.registry import METHODS
+from lagco.errors import LagcoError, MissingExtra, UnknownName, UsageError
 from lagco.problems import problem_class
 from tests.agents.runs import instances, settings, trained
 from tests.latent.conftest import brief_encoder
@@ -73,7 +73,7 @@ def test_fewer_steps_than_were_done_change_nothing(tmp_path):
 
 def test_a_trainer_learns_so_many_more_steps(tmp_path):
     options = settings("projection") | {"encoder": brief_encoder("tsp")}
-    trainer = lagco.Trainer("tsp", instances(), tmp_path / "a", **options)
+    trainer = lagco.agents.training.Trainer("tsp", instances(), tmp_path / "a", **options)
     assert trainer.steps == 0
     trainer.learn(512)
     assert trainer.steps == 512
@@ -300,8 +300,8 @@ def test_every_method_learns_on_cuda(method, tmp_path):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
 @pytest.mark.parametrize("variational", [False, True])
 def test_pre_training_on_cuda_reaches_what_the_cpu_does(variational):
-    config = lagco.EncoderConfig(variational=variational)
-    training = lagco.PretrainConfig(states=60, max_steps=50)
+    config = lagco.embedding.EncoderConfig(variational=variational)
+    training = lagco.embedding.PretrainConfig(states=60, max_steps=50)
     losses = []
     for device in ("cpu", "cuda"):
         encoder = lagco.pretrain(

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from lagco.generation import generate, generate_instance
-from lagco.instances import DataSet, read, read_solution, write_instance, write_solution
+from lagco.instances import DataSet, read, read_solution, write, write_solution
 from lagco.instances.dataset import DATA_SET, TIMES
 from lagco.instances.native import INSTANCE
 from lagco.policies import plain_policy
@@ -57,9 +57,7 @@ def _read_only(name, folder):
 def instance_native():
     for name in _PROBLEMS:
         instance = generate_instance(name, size=8, references=["sweeps"], sweeps=3)
-        files = written(
-            lambda folder, instance=instance: write_instance(instance, folder / "a.npz")
-        )
+        files = written(lambda folder, instance=instance: write(instance, folder / "a.npz"))
         layer = Layer(INSTANCE, "a.npz", form="zip")
         yield Variant(files, functools.partial(_read_only, "a.npz"), _act, (layer,))
 

@@ -69,7 +69,7 @@ def test_what_is_no_refusal_is_a_finding(tmp_path):
 
 
 def test_a_refusal_that_names_no_file_is_a_finding(tmp_path):
-    from lagco import LagcoError
+    from lagco.errors import LagcoError
 
     def refuse(folder):
         raise LagcoError("no")

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from lagco import WriteError
+from lagco.errors import WriteError
 from lagco.store import write_atomically
 from tests.attack.kills import COMMANDS, prepare
 

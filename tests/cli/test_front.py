@@ -116,7 +116,7 @@ def test_samples_are_what_they_say(name, run, tmp_path):
     env.reset(seed=0)
     assert env.has_valid_action()
     (tmp_path / entry.file).write_text("another")
-    with pytest.raises(lagco.UsageError, match="is there already and differs"):
+    with pytest.raises(lagco.errors.UsageError, match="is there already and differs"):
         lagco.sample(name, tmp_path)
 
 
@@ -166,7 +166,10 @@ def test_data_and_answers_say_what_they_are(tmp_path):
     found = lagco.evaluate("greedy", data, episodes=1)
     assert repr(found).startswith("<Evaluation: policy greedy, problem max-cut, instances 2, score")
     encoder = lagco.pretrain(
-        "max-cut", data, training=lagco.PretrainConfig(states=8, max_steps=1), progress=False
+        "max-cut",
+        data,
+        training=lagco.embedding.PretrainConfig(states=8, max_steps=1),
+        progress=False,
     )
     assert (
         repr(encoder).startswith("<Encoder: problem max-cut, views ") and len(repr(encoder)) < 120

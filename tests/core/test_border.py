@@ -135,7 +135,7 @@ def test_attributes_that_come_later_are_read():
     nx.set_node_attributes(graph, 1, "late")
     assert reader.read(graph).nodes["late"].tolist() == [1, 1, 1]
     del graph.nodes[1]["late"]
-    with pytest.raises(lagco.SpecError, match="node 1 has no attribute 'late'"):
+    with pytest.raises(lagco.errors.SpecError, match="node 1 has no attribute 'late'"):
         reader.read(graph)
 
 

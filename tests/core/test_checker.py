@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco import Attribute, CheckError, Edge, Function, Node, Object, Path, UsageError
+from lagco import Attribute, Edge, Function, Node, Object, Path
+from lagco.errors import CheckError, UsageError
 from tests.core.toy import IndependentSet, IndependentSetEnv, TrackedIndependentSet
 
 

@@ -9,14 +9,15 @@ import pytest
 import lagco
 from examples.depots import Depots
 from examples.facility import Facility
-from lagco import Attribute, ContinuousEnv, Edge, GraphView, Instance, Node
+from lagco import Attribute, ContinuousEnv, Edge, GraphView, Node
 from lagco.core.check_hooks import check_poolings
 from lagco.core.check_state import check_attributes
 from lagco.core.declaration import read_declaration
 from lagco.embedding.pretrain import pretrain_on
+from lagco.instances import Instance
 from lagco.instances.native import instance_bytes
 
-BRIEF = lagco.PretrainConfig(max_steps=1, states=4)
+BRIEF = lagco.embedding.PretrainConfig(max_steps=1, states=4)
 
 
 class Ring(ContinuousEnv):
@@ -57,7 +58,7 @@ def test_a_callable_edge_pooling_over_no_edges():
     env = Edges()
     env.reset(seed=0)
     encoder = pretrain_on([env], training=BRIEF)
-    space = lagco.LatentSpace.fit(encoder, [env], states=2)
+    space = lagco.latent.space.LatentSpace.fit(encoder, [env], states=2)
     env.reset(seed=0)
     view = space.view(env)
     env.view.set_edge("free", None, 0)
@@ -122,9 +123,9 @@ def test_stepping_a_wrapped_environment_before_reset():
     env = Ring()
     encoder = pretrain_on([env], training=BRIEF)
     latent = lagco.wrap(env, encoder)
-    with pytest.raises(lagco.ResetNeeded, match=r"call reset\(\)"):
+    with pytest.raises(lagco.errors.ResetNeeded, match=r"call reset\(\)"):
         latent.step(latent.action_space.sample())
-    with pytest.raises(lagco.UsageError, match="k=-1.*at least 1"):
+    with pytest.raises(lagco.errors.UsageError, match="k=-1.*at least 1"):
         lagco.wrap(env, encoder, k=-1)
 
 
@@ -132,7 +133,7 @@ def test_numpy_scalars_among_parameters_are_written():
     instance = Instance("p", "n", 1, {}, {"k": np.int64(3), "x": [np.float32(0.5), np.True_]})
     assert dict(instance.params) == {"k": 3, "x": [0.5, True]}
     assert instance_bytes(instance)
-    with pytest.raises(lagco.InstanceError, match=r"params\['k'\] is a object"):
+    with pytest.raises(lagco.errors.InstanceError, match=r"params\['k'\] is a object"):
         Instance("p", "n", 1, {}, {"k": object()})
 
 

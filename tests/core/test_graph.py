@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lagco import GraphView, SpecError
+from lagco import GraphView
+from lagco.errors import SpecError
 
 LABELS = st.one_of(
     st.integers(-50, 50), st.text(max_size=4), st.tuples(st.integers(0, 9), st.text(max_size=2))

@@ -21,11 +21,11 @@ from lagco import (
     Object,
     Path,
     RootSum,
-    SpecError,
     SubGraph,
     Sum,
-    get_num_nodes,
 )
+from lagco.core.descriptors import get_num_nodes
+from lagco.errors import SpecError
 
 
 def test_the_papers_declarations_are_accepted_as_they_stand():

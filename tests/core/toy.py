@@ -7,7 +7,8 @@ import networkx as nx
 import numpy as np
 
 import lagco
-from lagco import Attribute, ContinuousEnv, Function, Graph, Max, Mean, Node, get_num_nodes
+from lagco import Attribute, ContinuousEnv, Function, Graph, Max, Mean, Node
+from lagco.core.descriptors import get_num_nodes
 
 
 class IndependentSetEnv(gym.Env):

@@ -8,9 +8,9 @@ import torch
 from torch_geometric.nn import SAGEConv
 
 import lagco
-from lagco import EncoderConfig, UsageError
+from lagco.embedding import EncoderConfig
 from lagco.embedding.encoder import Encoder
-from lagco.errors import LagcoError
+from lagco.errors import LagcoError, UsageError
 from tests.agents.runs import instances, settings
 from tests.latent.conftest import BRIEF
 

@@ -8,7 +8,8 @@ import shutil
 import pytest
 
 import lagco
-from lagco import DataSet, InstanceError
+from lagco.errors import InstanceError
+from lagco.instances import DataSet
 from lagco.instances.dataset import DATA_SET
 from tests.store.forging import forge, put
 

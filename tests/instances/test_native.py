@@ -14,17 +14,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from lagco import (
+from lagco.errors import InstanceError
+from lagco.generation import generate_instance
+from lagco.instances import (
+    ArrayForm,
     Instance,
-    InstanceError,
+    InstanceForm,
     References,
     SolverReference,
     SweepReference,
-    read_instance,
-    write_instance,
+    read,
+    write,
 )
-from lagco.generation import generate_instance
-from lagco.instances import ArrayForm, InstanceForm
 from lagco.instances.native import instance_bytes
 from lagco.problems import problem_class
 from lagco.store.npy import npy_bytes
@@ -83,8 +84,8 @@ def instances(draw):
 @given(instances())
 def test_round_trip(tmp_path, instance):
     path = tmp_path / "instance.npz"
-    write_instance(instance, path)
-    back = read_instance(path)
+    write(instance, path)
+    back = read(path)
     assert instance_bytes(back) == instance_bytes(instance)
     assert back.checksum == instance.checksum
     assert back.params == instance.params
@@ -141,7 +142,7 @@ def test_any_damage_is_noticed(tmp_path, data):
         content[place:place] = data.draw(st.binary(min_size=1, max_size=9))
     path.write_bytes(content)
     try:
-        instance = read_instance(path)
+        instance = read(path)
     except InstanceError as error:
         assert str(path) in str(error)
     else:  # a byte that carries nothing, such as a timestamp in the zip directory
@@ -202,7 +203,7 @@ def test_foreign_and_forged_files_are_refused(tmp_path, content, message):
     path = tmp_path / "file.npz"
     path.write_bytes(content)
     with pytest.raises(InstanceError, match=message) as caught:
-        read_instance(path)
+        read(path)
     assert str(path) in str(caught.value)
 
 
@@ -212,7 +213,7 @@ def test_a_forged_checksum_does_not_help_a_pickle(tmp_path):
     path = tmp_path / "file.npz"
     path.write_bytes(forged_instance(instance_bytes(example()), parts=parts))
     with pytest.raises(InstanceError, match="its header is none that lagco writes"):
-        read_instance(path)
+        read(path)
 
 
 def test_a_file_that_declares_too_much_is_refused_before_unpacking(tmp_path):
@@ -225,12 +226,12 @@ def test_a_file_that_declares_too_much_is_refused_before_unpacking(tmp_path):
     path = tmp_path / "file.npz"
     path.write_bytes(content.replace(size, (2**31).to_bytes(4, "little")))
     with pytest.raises(InstanceError, match="more than it can hold"):
-        read_instance(path)
+        read(path)
 
 
 def test_missing_file(tmp_path):
     with pytest.raises(InstanceError, match="nowhere.npz: no such file"):
-        read_instance(tmp_path / "nowhere.npz")
+        read(tmp_path / "nowhere.npz")
 
 
 def test_an_instance_leaves_the_given_arrays_as_they_are():
@@ -311,7 +312,7 @@ def test_what_a_problem_declares_is_checked_when_reading(tmp_path, how):
     path = tmp_path / "file.npz"
     path.write_bytes(forged_instance(problem_bytes(problem), change, parts))
     with pytest.raises(InstanceError, match=message) as caught:
-        read_instance(path)
+        read(path)
     assert str(path) in str(caught.value)
 
 
@@ -324,14 +325,14 @@ def test_objectives_are_finite(tmp_path, value):
     path = tmp_path / "file.npz"
     path.write_bytes(packed(members))
     with pytest.raises(InstanceError, match="number") as caught:
-        read_instance(path)
+        read(path)
     assert str(path) in str(caught.value)
 
 
 def test_an_instance_that_is_not_finite_is_not_written(tmp_path):
     worst = SweepReference(1.0, float("inf"), None, None, 3)
     with pytest.raises(InstanceError, match="must be JSON values and finite"):
-        write_instance(example(references=References(worst)), tmp_path / "x.npz")
+        write(example(references=References(worst)), tmp_path / "x.npz")
 
 
 class Declared(problem_class("tsp")):
@@ -357,8 +358,8 @@ def test_own_problems_may_declare_their_instances(tmp_path, changes, message):
     with pytest.raises(InstanceError, match=message):
         Declared(given)
     path = tmp_path / "own.npz"
-    write_instance(given, path)  # a reader that does not know the problem lets it pass
-    assert read_instance(path).params == changes["params"]
+    write(given, path)  # a reader that does not know the problem lets it pass
+    assert read(path).params == changes["params"]
     with pytest.raises(InstanceError, match=message) as caught:
         Declared(path)
     assert str(path) in str(caught.value)

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import pytest
 
-from lagco import EncoderConfig, PretrainConfig
+from lagco.embedding import EncoderConfig, PretrainConfig
 from lagco.embedding.pretrain import pretrain, pretrain_on
 from lagco.generation import generate_instance
 from lagco.latent.space import LatentSpace

@@ -8,7 +8,7 @@ import pytest
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 import lagco
-from lagco import ResetNeeded, UsageError
+from lagco.errors import ResetNeeded, UsageError
 from lagco.generation import generate_instance
 from lagco.problems import problem_class
 from tests.latent.conftest import brief_space

@@ -194,24 +194,24 @@ def test_greedy_takes_the_best_preview(name):
     ],
 )
 def test_wrong_options_are_named(options, message):
-    with pytest.raises(lagco.UsageError, match=message):
+    with pytest.raises(lagco.errors.UsageError, match=message):
         lagco.problems.problem_class("tsp")(**options)
 
 
 def test_wrong_resets_are_named():
     env = make("tsp")
     with pytest.raises(
-        lagco.UsageError, match="unknown reset option 'strat': did you mean 'start'"
+        lagco.errors.UsageError, match="unknown reset option 'strat': did you mean 'start'"
     ):
         env.reset(options={"strat": 1})
-    with pytest.raises(lagco.UsageError, match="start=99: the cities are 0 to 9"):
+    with pytest.raises(lagco.errors.UsageError, match="start=99: the cities are 0 to 9"):
         env.reset(options={"start": 99})
-    with pytest.raises(lagco.InstanceError, match="for the problem 'max-cut'"):
+    with pytest.raises(lagco.errors.InstanceError, match="for the problem 'max-cut'"):
         env.reset(options={"instance": generate_instance("max-cut", size=5)})
-    with pytest.raises(lagco.UsageError, match="values 0 or 1"):
+    with pytest.raises(lagco.errors.UsageError, match="values 0 or 1"):
         make("max-cut").reset(options={"start": np.array([0, 2])})
 
 
 def test_step_before_reset_is_named():
-    with pytest.raises(lagco.ResetNeeded, match="call reset"):
+    with pytest.raises(lagco.errors.ResetNeeded, match="call reset"):
         make("tsp").step(0)

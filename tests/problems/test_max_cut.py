@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lagco import Instance, InstanceError
+from lagco.errors import InstanceError
 from lagco.generation import generate_instance
+from lagco.instances import Instance
 from lagco.problems.max_cut import MaxCut
 from lagco.problems.max_cut.solver import LARGE, improve_cut, solve_cut
 from tests.shared_instances import shared_instance

@@ -7,8 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from lagco import Instance, InstanceError
+from lagco.errors import InstanceError
 from lagco.generation import generate_instance
+from lagco.instances import Instance
 from lagco.problems.min_vertex import MinVertex
 
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lagco import Instance
 from lagco.agents.shipped.make import Cuts
 from lagco.agents.training import train
 from lagco.evaluation import evaluate
 from lagco.generation import generate_instance
+from lagco.instances import Instance
 from lagco.problems.max_cut import MaxCut
 from lagco.problems.min_vertex import MinVertex
 from tests.latent.conftest import brief_encoder

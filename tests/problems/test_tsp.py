@@ -7,8 +7,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from lagco import Instance, InstanceError
+from lagco.errors import InstanceError
 from lagco.generation import generate_instance
+from lagco.instances import Instance
 from lagco.problems.tsp import TSP
 from lagco.problems.tsp.distances import RULES, distance, metric_of
 from lagco.problems.tsp.solver import solve_tour

@@ -30,6 +30,7 @@ def pretrain(
 ) -> None:
     """Pre-train the graph encoder of a problem on random valid trajectories."""
     import lagco
+    from lagco.embedding.config import EncoderConfig, PretrainConfig
 
     stack = tuple(layer.strip() for layer in layers.split(","))
     encoder = lagco.pretrain(
@@ -37,12 +38,12 @@ def pretrain(
         data,
         out,
         features=features,
-        config=lagco.EncoderConfig(
+        config=EncoderConfig(
             layers=stack,
             variational=variational,
             text_width=None if features == "paper" else 32,
         ),
-        training=lagco.PretrainConfig(max_steps=steps),
+        training=PretrainConfig(max_steps=steps),
         seed=seed,
         progress=not as_json,
         device=device,

@@ -21,7 +21,7 @@ from lagco.core.references import named_start
 from lagco.core.scoring import Scored
 from lagco.core.spec import Attribute
 from lagco.errors import InstanceError, ResetNeeded, SpecError, UsageError, suggest
-from lagco.instances import Instance, InstanceForm, read_instance
+from lagco.instances import Instance, InstanceForm, read
 
 FEATURE_SETS = ("full", "paper")
 INVALID_COST = 10.0
@@ -318,7 +318,7 @@ class Problem(Scored):
         where = ""
         if not isinstance(instance, Instance):
             where = f"{instance}: "
-            instance = read_instance(instance, self.name)
+            instance = read(instance, self.name)
         if instance.problem != self.name:
             raise InstanceError(
                 f"instance {instance.name!r} is for the problem {instance.problem!r}, "

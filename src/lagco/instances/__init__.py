@@ -4,9 +4,6 @@ from lagco.instances.dataset import DataSet, Entry
 from lagco.instances.form import ArrayForm, InstanceForm
 from lagco.instances.formats import detect, read, read_solution, write, write_solution
 from lagco.instances.instance import Instance, References, SolverReference, SweepReference
-from lagco.instances.native import write_instance
-
-read_instance = read
 
 __all__ = [
     "ArrayForm",
@@ -19,9 +16,7 @@ __all__ = [
     "SweepReference",
     "detect",
     "read",
-    "read_instance",
     "read_solution",
     "write",
-    "write_instance",
     "write_solution",
 ]

@@ -8,7 +8,7 @@ from importlib import resources
 import numpy as np
 import pytest
 
-from lagco import InstanceError
+from lagco.errors import InstanceError
 from lagco.generation import generate_instance
 from lagco.instances import read, write
 from lagco.instances.formats.document import load_schema

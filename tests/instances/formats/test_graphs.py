@@ -7,8 +7,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from lagco import Instance, InstanceError
-from lagco.instances import detect, read, read_solution, write
+from lagco.errors import InstanceError
+from lagco.instances import Instance, detect, read, read_solution, write
 from lagco.instances.formats import graphs
 from lagco.problems.max_cut import MaxCut
 from lagco.problems.min_vertex import MinVertex

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lagco import Instance, InstanceError
-from lagco.instances import read, write
+from lagco.errors import InstanceError
+from lagco.instances import Instance, read, write
 from lagco.instances.formats.topology import GRAVITY_LOAD, gravity_demands
 from lagco.problems.networks.network import network_of
 from lagco.problems.ospf import OSPF

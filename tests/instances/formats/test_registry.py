@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 import lagco
-from lagco import DataSet, InstanceError, UnknownName
 from lagco.cli import app
-from lagco.instances import detect, read, write
+from lagco.errors import InstanceError, UnknownName
+from lagco.instances import DataSet, detect, read, write
 from lagco.instances.formats import FORMATS as KNOWN
 from tests.instances.formats.samples import DEMANDS, FORMATS, sample, written
 

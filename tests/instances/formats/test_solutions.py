@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lagco import InstanceError
+from lagco.errors import InstanceError
 from lagco.generation import generate_instance
 from lagco.instances import detect, read, read_solution, write_solution
 from lagco.problems import problem_class

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lagco import InstanceError
+from lagco.errors import InstanceError
 from lagco.instances import detect, read, read_solution, write, write_solution
 from lagco.instances.formats.scaling import LANDMARKS, scaled_coordinates
 from lagco.instances.formats.tsplib import LAYOUTS

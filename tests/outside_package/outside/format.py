@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lagco import Instance
+from lagco.instances import Instance
 from lagco.instances.formats.format import Format, origin
 from lagco.instances.formats.source import Source
 

@@ -7,18 +7,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from lagco import (
-    Attribute,
-    Graph,
-    GraphView,
-    Instance,
-    Max,
-    Mean,
-    Node,
-    Problem,
-    References,
-    SweepReference,
-)
+from lagco import Attribute, Graph, GraphView, Max, Mean, Node, Problem
+from lagco.instances import Instance, References, SweepReference
 
 
 class IndependentSet(Problem):

@@ -8,7 +8,7 @@ import pytest
 from lagco.errors import InstanceError, UsageError
 from lagco.evaluation import evaluate
 from lagco.generation import generate_instance
-from lagco.instances import read_instance
+from lagco.instances import read
 from lagco.instances.native import write_instance
 from lagco.problems.cyber_path import CyberPath
 from lagco.problems.cyber_path.generator import draw_vulnerabilities
@@ -195,7 +195,7 @@ def test_closures_of_small_networks(vulns, params, lucky, unlucky):
 def test_instances_survive_files(tmp_path):
     instance = generate_instance(CyberPath, size=12, references=("sweeps", "solver"))
     write_instance(instance, tmp_path / "x.npz")
-    back = read_instance(tmp_path / "x.npz")
+    back = read(tmp_path / "x.npz")
     assert back.checksum == instance.checksum
     env, other = CyberPath(instance), CyberPath(back)
     first, second = env.reset(seed=1)[0], other.reset(seed=1)[0]
