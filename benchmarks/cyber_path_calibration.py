@@ -1,4 +1,4 @@
-"""How hard generated `cyber-path` networks are: plain policies, and a planner that knows the rules.
+"""Difficulty of generated `cyber-path` networks, for plain policies and a planner with the rules.
 
 python benchmarks/cyber_path_calibration.py [--seed 2000] [--instances 40] [--sizes paper,20,30,60]
     [--profiles guarded,open] [--json]

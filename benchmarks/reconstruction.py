@@ -1,4 +1,4 @@
-"""What pre-trained embeddings reconstruct on unseen instances, against a random encoder.
+"""Reconstruction by pre-trained embeddings on unseen instances, against a random encoder.
 
 python benchmarks/reconstruction.py [--problems tsp,min-vertex] [--features full] [--seed 0]
 """

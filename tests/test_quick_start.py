@@ -1,4 +1,4 @@
-"""What commands import: nothing slow before it is needed."""
+"""Imports of commands: nothing slow before it is needed."""
 
 import json
 import os

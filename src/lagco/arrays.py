@@ -1,4 +1,4 @@
-"""The one alias for arrays whose type is said in words."""
+"""Alias for numpy arrays whose dtype and shape are given in docstrings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arithmetic on one thread: more threads add up in another order, and small networks are slower."""
+"""Arithmetic on one thread: sums do not depend on the machine, and small networks are faster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands `pretrain` and `embed`: encoders by problem, and a look at the action space."""
+"""The commands `pretrain` and `embed`: encoders by problem, and pictures of action spaces."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _silent = False
 
 
 def silence(silent: bool = True) -> None:
-    """Show no progress of anything, whatever functions are asked for."""
+    """Switch progress output off (or on) for all functions, whatever their arguments."""
     global _silent
     _silent = silent
 
@@ -63,13 +63,13 @@ class Progress:
             self._bar.stop()
 
     def update(self, done: float, total: float | None = None, text: str = "") -> None:
-        """Say how far it is: steps done, steps in all where that has changed, a few words."""
+        """Show the steps done, the number of all steps where it has changed, and a few words."""
         self._done, self._text = done, text or self._text
         self._total = self._total if total is None else total
         self._show_bar()
 
     def say(self, text: str) -> None:
-        """Say a few words on how it goes."""
+        """Show a few words about the progress."""
         self._text = text
         self._show_bar()
 

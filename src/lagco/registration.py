@@ -131,7 +131,7 @@ class _Registering:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """How Gymnasium is imported; None for other modules."""
+        """Import specification of Gymnasium; None for other modules."""
         if fullname != _GYMNASIUM:
             return None
         sys.meta_path.remove(self)

@@ -1,4 +1,4 @@
-"""Things by name: lagco's own, and what installed packages add by entry points."""
+"""Objects by name: lagco's own, and those that installed packages add by entry points."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """A mapping from names to things, in order: lagco's own first, then others by name.
+    """A mapping from names to objects, in order: lagco's own first, then others by name.
 
     A package adds to it by an entry point of the group in its own metadata, for instance::
 

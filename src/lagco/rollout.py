@@ -35,7 +35,7 @@ def policy_stream(seed: int) -> np.random.Generator:
 
 @dataclass(frozen=True)
 class Trace:
-    """How to reach a state again.
+    """Seed, start and actions by which a state can be reached again.
 
     Attributes:
         seed: of the environment.
@@ -132,7 +132,7 @@ class Episode:
         return self
 
     def trace(self, *, best: bool = False) -> Trace:
-        """How to reach the present state again, or the best one so far."""
+        """Trace of the present state, or of the best one so far."""
         actions = self.actions[: self.best_length] if best else self.actions
         return Trace(self.seed, self.start, tuple(actions))
 

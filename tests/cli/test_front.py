@@ -1,4 +1,4 @@
-"""What a new user meets first: help, samples, agents, information, and words that are misspelt."""
+"""First contact: help, samples, agents, information, and words that are misspelt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every problem: objectives, scores, masks, rewards, determinism, pictures."""
+"""Properties of every problem: objectives, scores, masks, rewards, determinism, pictures."""
 
 from __future__ import annotations
 

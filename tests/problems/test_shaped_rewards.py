@@ -1,4 +1,4 @@
-"""What agents learn from ranks solutions as the score does."""
+"""Shaped rewards, which rank solutions as the score does."""
 
 import math
 

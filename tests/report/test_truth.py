@@ -1,4 +1,4 @@
-"""What tables may say: nothing unsolved as best, no comparison that does not hold, no empty test."""
+"""Truth of tables: nothing unsolved as best, no comparison that does not hold, no empty test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files make up the code of a task."""
+"""Source files that make up the code of a task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a study will take, before it is begun."""
+"""Estimates of the time that a study takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which instances runs train on."""
+"""Training instances of runs."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def info(
 
 
 def print_description(path: Path, as_json: bool) -> None:
-    """Print what `lagco.info` says of a path, the short form for people."""
+    """Print the description that `lagco.info` gives of a path, in short for people."""
     import lagco
 
     described = lagco.info(path)

@@ -1,4 +1,4 @@
-"""Options that several commands share, number parsing, and the look of help pages."""
+"""Options that several commands share, number parsing, and the format of help pages."""
 
 from __future__ import annotations
 

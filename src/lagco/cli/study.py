@@ -170,7 +170,7 @@ def _command(study: str) -> Callable[..., None]:
 
 
 def _sentences(cls: type) -> dict[str, str]:
-    """What the docstrings of a class and its parents say about its attributes."""
+    """Descriptions of attributes, from the docstrings of a class and its parents."""
     found: dict[str, str] = {}
     for kind in reversed(cls.__mro__):
         _, _, section = (inspect.getdoc(kind) or "").partition("Attributes:\n")

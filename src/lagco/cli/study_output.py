@@ -40,7 +40,7 @@ def print_status(found: Status) -> None:
 
 
 def print_estimate(found: Estimate, workers: int) -> None:
-    """Rates, and what they add up to."""
+    """Rates, and the time they add up to."""
     rows = [
         (
             row["problem"],
@@ -74,7 +74,7 @@ def generalization_rows(ledger: Ledger) -> list[dict[str, Any]]:
 
 
 def print_generalization(rows: list[dict[str, Any]]) -> None:
-    """One table per setting, with the columns that say something."""
+    """One table per setting, without empty columns."""
     for setting in dict.fromkeys(row["setting"] for row in rows):
         chosen = [row for row in rows if row["setting"] == setting]
         columns: dict[str, Callable[[Mapping[str, Any]], str]] = {

@@ -1,4 +1,4 @@
-"""Checks of actions: what is sampled, what is valid, what is declared."""
+"""Checks of actions: sampling, validity, and the declared components."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SOME_ACTIONS = 60
 
 
 def check_dead_end(env: ContinuousEnv, step: int) -> Iterator[Finding]:
-    """Where nothing is sampled nothing is valid, and a problem ends its episode."""
+    """Nothing is valid where nothing is sampled, and a problem ends its episode there."""
     space = env.action_space
     listed = isinstance(space, gym.spaces.Discrete | gym.spaces.MultiDiscrete)
     if listed and env.num_actions <= _ALL_ACTIONS:

@@ -1,4 +1,4 @@
-"""Checks of what a problem defines around its episodes: draws, references, solutions, poolings."""
+"""Checks of the hooks around episodes: draws, references, solutions, poolings."""
 
 from __future__ import annotations
 

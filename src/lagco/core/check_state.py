@@ -1,4 +1,4 @@
-"""Checks of one state: its attributes against their declarations, and what was noted as changed."""
+"""Checks of one state: its attributes against their declarations, and the changes it notes."""
 
 from __future__ import annotations
 

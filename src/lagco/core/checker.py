@@ -1,4 +1,4 @@
-"""The conformance kit: everything a problem must hold to, tried out on whole episodes.
+"""The conformance kit: all requirements on a problem, tested on whole episodes.
 
 Each finding says which declaration is wrong, which value was seen, at which step, and what to do.
 """

@@ -1,4 +1,4 @@
-"""`ContinuousEnv`: a Gymnasium environment that also says what its graphs and actions are."""
+"""`ContinuousEnv`: a Gymnasium environment that declares its graphs, observations and actions."""
 
 from __future__ import annotations
 

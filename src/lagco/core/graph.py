@@ -1,4 +1,4 @@
-"""The array view of a graph that everything behind a problem reads.
+"""Array view of a graph, as encoders, action sets and policies read it.
 
 A view is a node count, an edge array, and named arrays over nodes and edges. Problems change the
 arrays in place and note what they touched; readers ask what was touched since they last looked and

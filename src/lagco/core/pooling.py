@@ -1,4 +1,4 @@
-"""Poolings: how several vectors become one."""
+"""Poolings: functions from several vectors to one."""
 
 from __future__ import annotations
 

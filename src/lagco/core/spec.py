@@ -1,4 +1,4 @@
-"""The declarative attributes of a problem: what its graphs carry, what is seen, what is decided.
+"""Declarations of a problem: attributes of its graphs, observations and actions.
 
 The spelling is the paper's (its two listings run as they stand there). Every declaration is
 checked when it is made, so a mistake is reported where it was written.

@@ -1,4 +1,4 @@
-"""An instance: the data of one problem to decide on, and what is known about good answers to it."""
+"""Instances: the data of one decision problem, with references to good solutions."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Page:
         return self._count
 
     def add(self, table: Table) -> Table:
-        """Note a table, to be written beside the page; a name that is taken gets a number."""
+        """Note a table, to be written next to the page; a name that is taken gets a number."""
         name, number = table.name, 2
         while name in self.tables:
             name, number = f"{table.name}-{number}", number + 1

@@ -26,17 +26,17 @@ _UNKNOWN = Look("#7f7f7f", "pentagon")
 
 
 def look_of(method: str) -> Look:
-    """Look of a method, or of what methods are compared with."""
+    """Look of a method or baseline."""
     return method_of(method).look if method in METHODS else _OTHERS.get(method, _UNKNOWN)
 
 
 def label_of(method: str) -> str:
-    """Label of a method; the name of what is none."""
+    """Label of a method; the name of anything else."""
     return method_of(method).label if method in METHODS else method
 
 
 def methods_in_order(names: Iterable[str]) -> list[str]:
-    """Known methods first, in the order of the paper, then what they are compared with."""
+    """Known methods first, in the order of the paper, then baselines."""
     return _in_order(names, (*known_methods(), *BASELINES, FAISS))
 
 

@@ -19,7 +19,7 @@ def label(name: str) -> str:
 
 
 def numbers(values: Iterable[Number], digits: int = 4) -> list[Number]:
-    """Values to some significant digits; None for what cannot be drawn."""
+    """Values to some significant digits; None for values that cannot be drawn."""
     return [_number(value, digits) for value in values]
 
 

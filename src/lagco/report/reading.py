@@ -1,4 +1,4 @@
-"""A ledger as the sections of the page see it, read once and arranged."""
+"""Contents of a ledger, read once and arranged for the sections of the page."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def listed(words: Iterable[str]) -> str:
 
 
 def grouped(records: Iterable[Record], key: Callable[[Record], Any]) -> dict[Any, list[Record]]:
-    """Records by what `key` says."""
+    """Records grouped by `key`."""
     found: dict[Any, list[Record]] = {}
     for record in records:
         found.setdefault(key(record), []).append(record)

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 
 class SelfDescribing(ABC):
-    """Something that says in one line what it is."""
+    """Base of objects that describe themselves in one line."""
 
     @abstractmethod
     def facts(self) -> Mapping[str, object]:
-        """Names and values that say what it is, the most telling first."""
+        """Names and values that describe it, the most telling first."""
 
     def __repr__(self) -> str:
         listed = ", ".join(f"{name} {value}" for name, value in self.facts().items())

@@ -194,7 +194,7 @@ def by_training(evaluations: Sequence[Evaluation]) -> dict[str, list[Evaluation]
 
 
 def plain(value: Any) -> Any:
-    """Values that JSON has: infinities and what follows from them become None."""
+    """Values as JSON can hold them: infinities and NaN become None."""
     if isinstance(value, Summary):
         return {name: plain(item) for name, item in asdict(value).items()}
     if isinstance(value, Iterable):

@@ -1,4 +1,4 @@
-"""Measures of a result: which there are, which way is better, and what counts as worst."""
+"""Measures of a result: their names, their direction, and their worst values."""
 
 from __future__ import annotations
 

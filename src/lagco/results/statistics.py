@@ -1,4 +1,4 @@
-"""Summaries of scores that stay honest with few runs, and power laws."""
+"""Statistics for few runs: interquartile means, bootstrap intervals, power laws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one way in which files are described, written whole and read with suspicion.
+"""Described files: schema, version and checksum, atomic writes, strict reading.
 
 :class:`Kind` is one kind of file: format, version, schema, checksum, tensors. What every kind of
 file holds is listed in ``docs/reference/files.md``.

@@ -1,4 +1,4 @@
-"""Files that are either wholly there or not at all, and bytes read with a limit."""
+"""Atomic writes, and reading of files up to a size limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lagco.errors import WriteError
 
 
 def write_atomically(path: str | Path, content: bytes | Iterable[bytes | memoryview]) -> None:
-    """Write `content` beside `path`, flush it to disk, then rename it into place.
+    """Write `content` to a file next to `path`, flush it to disk, then rename it into place.
 
     Raises:
         WriteError: it cannot be written; what was there before is unchanged.

@@ -1,4 +1,4 @@
-"""Arrays as ``numpy.save`` writes them, read by a grammar of our own.
+"""Arrays as ``numpy.save`` writes them, read by a strict parser that runs no code.
 
 numpy parses the header as Python source; this one is a fixed text, and as many bytes follow it as
 it says.

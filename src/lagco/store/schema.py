@@ -1,4 +1,4 @@
-"""JSON values checked by a JSON schema, with messages that say where, what and why.
+"""JSON values checked by a JSON schema, with messages that name place, value and reason.
 
 The schemas are dictionaries or JSON files beside the code that owns the files; ``jsonschema``
 checks them. A whole number is written as one: 3.0 is none here.

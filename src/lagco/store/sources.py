@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def sources(roots: Iterable[str], packages: set[str]) -> Iterator[tuple[str, bytes]]:
-    """Names and contents of all files that the modules reach, data files beside them included."""
+    """Names and contents of all files that the modules reach, including data files next to them."""
     files = {
         name: path for name in closure(roots, packages) if (path := _path_of(name)) is not None
     }

@@ -1,4 +1,4 @@
-"""Arrays in safetensors files, and what may be taken from them."""
+"""Arrays in safetensors files, taken by name and checked."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _HEADER = "lagco"
 
 
 class Tensors(Mapping[str, Array]):
-    """Arrays of one file by name; what is taken is checked against what it must be.
+    """Arrays of one file by name; dtype and shape are checked when an array is taken.
 
     Args:
         path: of the file, for messages.
@@ -89,7 +89,7 @@ class Tensors(Mapping[str, Array]):
         return array
 
     def refuse_others(self) -> None:
-        """Refuse the file if it holds what was not taken."""
+        """Refuse the file if it holds arrays that were not taken."""
         others = sorted(self._arrays.keys() - self._taken)
         if others:
             raise self.refused(f"holds tensors that belong nowhere: {', '.join(others[:5])}")

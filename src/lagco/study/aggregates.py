@@ -1,4 +1,4 @@
-"""Figures over several problems at once: aggregate scores, profiles, ranks, who does better.
+"""Figures over several problems at once: aggregate scores, profiles, ranks, pairwise comparisons.
 
 All of them are over samples by problem: the values of a method on the unseen instances of its
 runs, of which the bootstrap draws within each problem.

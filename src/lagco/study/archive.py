@@ -1,4 +1,4 @@
-"""A study as one file: the records of a ledger, compressed, without what tells of a place."""
+"""A study as one file: the records of a ledger, without names of machines and folders."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _FOLDERS = re.compile(r"(?<![\w.…])(?:[A-Za-z]:)?[\\/](?:[^\s\\/\"':,;]+[\\/])
 
 
 class Snapshot(Ledger):
-    """What a ledger holds, read once: from its folder, or from a file that was exported.
+    """Contents of a ledger, read once: from its folder, or from an exported file.
 
     A file has the records, the settings of the studies and the failures; agents and data it has
     not, and nothing can be added to it.
@@ -156,7 +156,7 @@ def export(folder: str | Path, out: str | Path, *, name: str | None = None) -> P
 
 
 def import_records(file: str | Path, out: str | Path) -> int:
-    """Add the records of an exported file to the folder of a study, which goes on from there.
+    """Add the records of an exported file to the folder of a study, which continues from there.
 
     Records that are there already stay as they are. Data sets and encoders are not in the file:
     where a task needs one, it is made again from its specification.
@@ -195,7 +195,7 @@ def host_of(record: Record) -> str:
 
 
 def _public(record: Record, names: Mapping[str, str]) -> dict[str, Any]:
-    """Measurements without what tells of a place."""
+    """Measurements without names of machines and numbers of processes."""
     here = machine() if host_of(record) == socket.gethostname() else {}
     kept = {name: v for name, v in record.measured.items() if name not in _PRIVATE}
     return {**here, **kept, "host": names[host_of(record)]}

@@ -1,4 +1,4 @@
-"""Engines: where tasks are done. Each has one method, `map`."""
+"""Engines, which run tasks: processes on this machine, or a Ray cluster."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class RayEngine:
         self.workers = workers or int(self._ray.cluster_resources().get("CPU", 1))
 
     def map(self, function: Callable[[Given], Found], given: Sequence[Given]) -> Iterator[Found]:
-        """See :class:`Engine`; Ray itself retries what a dying worker was at."""
+        """See :class:`Engine`; Ray itself retries the task of a worker that died."""
         ray = self._ray
         remote = ray.remote(num_cpus=1, max_retries=3)(function)
         waiting = list(reversed(given))

@@ -1,4 +1,4 @@
-"""Searches that get the time that an agent took: the problem's solver, and simulated annealing.
+"""Searches given the time that an agent took: the problem's solver, and simulated annealing.
 
 The annealing is that of the package ``simanneal``. One kind of move serves every problem, by the
 problem's own rules: where states are improved step by step, a random valid action; where solutions
@@ -208,7 +208,7 @@ def _annealer_class() -> type[Any]:
             return moved
 
         def _completed(self, start: Any) -> _State | None:
-            """A random solution that begins with what is decided."""
+            """A random solution that begins with the decisions made so far."""
             env, seed = self._env, int(self._rng.integers(2**31))
             Episode(env, seed, start=start, rng=self._rng).run(RandomPolicy())
             return self._noted() if env.is_feasible() else None

@@ -1,4 +1,4 @@
-"""Estimates: what a study has still to do, and how long that takes."""
+"""Estimates: the tasks that a study still lacks, and the time they take."""
 
 from __future__ import annotations
 

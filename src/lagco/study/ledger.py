@@ -1,4 +1,4 @@
-"""The ledger: one JSON file per finished task, and the folders of what tasks make."""
+"""The ledger: one JSON file per finished task, and the folders that tasks write."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ class Ledger:
         return self._read(path) if path.exists() else None
 
     def has(self, task: Task) -> bool:
-        """Whether a task is done, and what others need of it is there."""
+        """Whether a task is done, and the folder that other tasks read is there."""
         made = task.kind not in READ_BY_OTHERS or self.folder(task).exists()
         return made and self._path("records", task.kind, task.file_name).exists()
 
@@ -191,7 +191,7 @@ class Ledger:
         raise LagcoError(f"{self.root}: there is no record of the {kind} {key[:16]}")
 
     def folder(self, what: Task | Record) -> Path:
-        """Folder of what a task makes."""
+        """Folder that a task writes."""
         if what.kind not in FOLDERS:
             raise LagcoError(f"{what.kind} {what.name} makes nothing that is kept in a folder")
         return self.root / FOLDERS[what.kind] / file_name(what.name, what.key)
@@ -336,7 +336,7 @@ def _read_failure(path: Path) -> dict[str, Any] | None:
 
 @cache
 def environment() -> dict[str, Any]:
-    """Versions of what results are computed with."""
+    """Versions of Python and the packages that results are computed with."""
     return {"python": platform.python_version()} | {name: _version(name) for name in _PACKAGES}
 
 
@@ -369,7 +369,7 @@ def machine() -> dict[str, Any]:
 
 
 def rounded(values: Iterable[float | None], digits: int = 6) -> list[float | None]:
-    """Numbers as records keep them: to some significant digits, None for what is no number."""
+    """Numbers as records keep them: to some significant digits, None for what is not finite."""
     return [significant(value, digits) for value in values]
 
 

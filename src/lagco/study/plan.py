@@ -1,4 +1,4 @@
-"""Plans: from the settings of a study, and what its ledger holds, to its tasks."""
+"""Plans: from the settings of a study, and the contents of its ledger, to its tasks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def plan_study(settings: Settings, ledger: Ledger) -> Plan:
 
 @dataclass(frozen=True)
 class _Fold:
-    """Training instances of one run, and what tasks on them have in common."""
+    """Training instances of one run, with the arguments that its tasks share."""
 
     problem: str
     data: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Tables of the studies, the paper's figures beside ours."""
+"""Tables of the studies, with the paper's figures next to ours."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Place: TypeAlias = tuple[str, str, str, str]
 
 
 def setting_of(record: Record) -> str:
-    """Name of what a run was made with; runs of different settings never share a row."""
+    """Name of the settings of a run; runs of different settings never share a row."""
     config = record.spec["config"]
     parts = [
         str(config["preset"]),

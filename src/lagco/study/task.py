@@ -85,7 +85,7 @@ def file_name(name: str, key: str) -> str:
 
 
 def slot(kind: str, spec: Mapping[str, Any]) -> str:
-    """Identity of what a specification asks for, whatever code and data it was done with."""
+    """Identity of what a specification asks for, independent of code and data."""
     wanted = {name: value for name, value in spec.items() if name not in _CIRCUMSTANCES}
     if isinstance(wanted.get("config"), dict):
         wanted["config"] = deviations(wanted["config"])

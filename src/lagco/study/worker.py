@@ -32,7 +32,7 @@ _PARENT_LOOK = 1.0
 
 @dataclass(frozen=True)
 class Context:
-    """Resources of a task: its specification, the ledger and the folder for what it makes."""
+    """Resources of a task: its specification, the ledger and the folder that it writes."""
 
     ledger: Ledger
     task: Task
@@ -45,7 +45,7 @@ class Context:
 
     @property
     def folder(self) -> Path:
-        """Folder for what the task makes."""
+        """Folder that the task writes."""
         return self.ledger.folder(self.task)
 
     def watched(self, items: Iterable[Item]) -> Iterator[Item]:
@@ -79,7 +79,7 @@ class Assignment:
 
 
 def perform(assignment: Assignment) -> tuple[str, State]:
-    """Do a task unless it is done or being done; returns its key and what became of it."""
+    """Do a task unless it is done or being done; returns its key and state."""
     if assignment.parent is not None:
         _stop_with(assignment.parent)
     if assignment.place and assignment.place not in sys.path:

@@ -1,4 +1,4 @@
-"""Instance and solution files of others: TSPLIB, Gset, DIMACS, PACE, SNDlib, GraphML, JSON, CSV."""
+"""Instance and solution files in the formats of others: TSPLIB, Gset, DIMACS, PACE, SNDlib, …"""
 
 from lagco.instances.formats.registry import (
     FORMATS,

@@ -42,7 +42,7 @@ class Document:
             raise self.error(mismatch.path, mismatch.reason) from None
 
     def error(self, path: Place, reason: str) -> InstanceError:
-        """The error about what stands at `path`."""
+        """Error about the value at `path`."""
         if self._lines is None or len(path) < 2:
             return self.source.error(f"{spelled_path(path)}: {reason}")
         line = self._lines[str(path[0]), int(path[1])]

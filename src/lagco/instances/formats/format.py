@@ -43,7 +43,7 @@ class Format:
 
 
 def origin(source: Source, format_name: str, notes: list[str]) -> dict[str, object]:
-    """Where an instance comes from; the notes say what its reader decided or left out."""
+    """Origin of an instance: file, format, and notes on what its reader decided or left out."""
     found: dict[str, object] = {"file": source.path.name, "format": format_name}
     return found | ({"notes": notes} if notes else {})
 

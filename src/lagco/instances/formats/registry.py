@@ -1,4 +1,4 @@
-"""All formats, which of them a file is, and reading and writing whatever it is."""
+"""All formats: detection by content, reading and writing."""
 
 from __future__ import annotations
 

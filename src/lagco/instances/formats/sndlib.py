@@ -61,7 +61,7 @@ class _Tokens:
 
     @property
     def ahead(self) -> str | None:
-        """What comes next; None at the end."""
+        """Next token; None at the end."""
         return self._ahead[1] if self._ahead else None
 
     def next(self, what: str) -> str:
@@ -83,7 +83,7 @@ class _Tokens:
         return self.source.real(self.next(what), what, self.line, low=low)
 
     def skip(self) -> None:
-        """Go behind the parenthesis that closes the one just opened."""
+        """Skip past the parenthesis that closes the one just opened."""
         depth = 1
         while depth:
             token = self.next("a closing parenthesis")

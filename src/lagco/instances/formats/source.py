@@ -1,4 +1,4 @@
-"""A file of others, read into memory with a limit, and the words for what is wrong with it.
+"""A foreign file, read into memory with a limit, and errors that name its lines.
 
 Every reader takes its text, lines, numbers and names from here, so that each failure names the
 file, the line and the reason, and no file can make a reader allocate more than it could hold.

@@ -103,7 +103,7 @@ class _Scores:
 
 
 def _ahead(scores: _Scores, words: str, others: Sequence[str]) -> Claim:
-    """How often projection scores higher than the best of other methods."""
+    """Share of entries in which projection scores higher than the best of other methods."""
     places = [
         (p, s)
         for p, m, s in scores.ours

@@ -1,4 +1,4 @@
-"""Action spaces: pictures, compactness, and what pre-training is worth."""
+"""Action spaces: pictures, compactness, and the effect of pre-training."""
 
 from __future__ import annotations
 

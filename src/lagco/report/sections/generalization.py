@@ -1,4 +1,4 @@
-"""The generalisation table, laid out as in the paper, with the paper's figures beside ours."""
+"""The generalisation table, laid out as in the paper, with the paper's figures next to ours."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from lagco.study.scores import middle, values_of
 
 
 def blocks(study: Study) -> Sequence[Block] | str:
-    """Tables for every measure and selection, then ours beside the paper's."""
+    """Tables for every measure and selection, then ours next to the paper's."""
     return about_runs(study, _of_setting)
 
 
@@ -129,7 +129,7 @@ def _caption(study: Study, setting: str, measure: str, selection: str) -> str:
 def _policies(
     study: Study, setting: str, problems: Sequence[str], measure: str, selection: str
 ) -> list[list[Cell]]:
-    """Rows of what is not trained; the same figure under every strategy."""
+    """Rows of baselines; the same figure under every strategy."""
     found = {problem: study.policies(setting, problem) for problem in problems}
     rows = []
     for name in methods_in_order(name for policies in found.values() for name in policies):

@@ -86,12 +86,12 @@ class _Results:
         return [m for m in self.samples if all(self.samples[m].get(p) for p in self.problems)]
 
     def aggregates(self) -> dict[str, Estimated]:
-        """Aggregate scores of what is comparable."""
+        """Aggregate scores of the comparable methods and policies."""
         names = self.comparable if self.problems else []
         return {name: aggregate(self.samples[name], self.problems) for name in names}
 
     def ranks(self) -> dict[str, float]:
-        """Mean ranks of what is comparable."""
+        """Mean ranks of the comparable methods and policies."""
         names = self.comparable if self.problems else []
         samples = {name: self.samples[name] for name in names}
         return mean_ranks(samples, self.problems) if samples else {}

@@ -1,4 +1,4 @@
-"""Overview: what was run, what failed and what is missing."""
+"""Overview: finished, failed and missing tasks."""
 
 from __future__ import annotations
 

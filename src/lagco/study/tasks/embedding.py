@@ -1,4 +1,4 @@
-"""Action spaces: how crowded they are, their projections, and what pre-training is worth."""
+"""Action spaces: compactness, projections, and the effect of pre-training."""
 
 from __future__ import annotations
 
