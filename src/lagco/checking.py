@@ -8,9 +8,8 @@ import gymnasium as gym
 import numpy as np
 
 from lagco.core.adapter import made
-from lagco.core.checker import check_rules
+from lagco.core.checker import Finding, check_rules
 from lagco.core.env import ContinuousEnv
-from lagco.core.finding import Finding
 from lagco.errors import CheckError, LagcoError, MissingExtra
 from lagco.problems import AnyProblem, described, load_object, problem_class
 from lagco.registration import ENTRIES

@@ -10,8 +10,8 @@ import lagco
 from examples.depots import Depots
 from examples.facility import Facility
 from lagco import Attribute, ContinuousEnv, Edge, GraphView, Node
-from lagco.core.check_hooks import check_poolings
-from lagco.core.check_state import check_attributes
+from lagco.core.checker.hooks import check_poolings
+from lagco.core.checker.state import check_attributes
 from lagco.core.declaration import read_declaration
 from lagco.embedding.pretrain import pretrain_on
 from lagco.instances import Instance

@@ -8,8 +8,7 @@ from lagco.store.files import sha256, write_atomically
 from lagco.store.kind import SHA256, Described, Kind
 from lagco.store.schema import Mismatch, Place, Schema, check, spelled_path
 from lagco.store.tensors import Tensors
-from lagco.store.text import canonical_json, parse_json, readable_json, shown
-from lagco.store.toml import read_toml
+from lagco.store.text import canonical_json, parse_json, read_toml, readable_json, shown
 
 __all__ = [
     "SHA256",

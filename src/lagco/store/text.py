@@ -1,10 +1,15 @@
-"""JSON texts: written in one spelling, read strictly."""
+"""JSON texts, written in one spelling and read strictly; TOML files of users, read as strictly."""
 
 from __future__ import annotations
 
 import json
 import math
+import tomllib
+from pathlib import Path
 from typing import Any
+
+from lagco.errors import UsageError
+from lagco.store.files import read_plain
 
 #: characters of a value that a message shows
 _SHOWN = 40
@@ -12,6 +17,8 @@ _SHOWN = 40
 _DIGITS = 40
 #: containers inside each other
 _DEPTH = 64
+#: bytes of a TOML file
+_MOST_TOML = 1 << 20
 
 
 def canonical_json(value: Any) -> str:
@@ -55,6 +62,23 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("it is nested too deep") from None
     _refuse_depth(value)
     return value
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """The values of a TOML file: texts, finite numbers, flags, lists and tables of them.
+
+    Raises:
+        UsageError: names the file and says what is wrong with it.
+    """
+    try:
+        text = read_plain(Path(path).resolve(), _MOST_TOML).decode()
+        content: dict[str, Any] = tomllib.loads(text, parse_float=finite_number)
+        # what JSON can hold is neither nested too deep nor too large
+        return dict(parse_json(compact_json(content)))
+    except (OSError, RuntimeError) as error:  # resolving links, and recursion, are RuntimeErrors
+        raise UsageError(f"{path}: cannot be read ({error})") from error
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{path}: not TOML of plain values ({error})") from error
 
 
 def shown(value: object) -> str:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.checker.finding import Finding, shown
 from lagco.core.columns import Column, as_column, differing_rows
 from lagco.core.declaration import Declaration
 from lagco.core.env import ContinuousEnv
-from lagco.core.finding import Finding, shown
 from lagco.core.graph import GraphView
 from lagco.core.spec import Attribute, Function
 

@@ -1,4 +1,4 @@
-"""The conformance kit: all requirements on a problem, tested on whole episodes.
+"""Requirements on a problem, tested on whole episodes.
 
 Each finding says which declaration is wrong, which value was seen, at which step, and what to do.
 """
@@ -14,8 +14,8 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 
-from lagco.core.check_actions import check_action, check_dead_end, check_validity
-from lagco.core.check_episode import (
+from lagco.core.checker.actions import check_action, check_dead_end, check_validity
+from lagco.core.checker.episode import (
     TOLERANCE,
     check_reward_sum,
     check_unchanged,
@@ -23,20 +23,20 @@ from lagco.core.check_episode import (
     misfit,
     same,
 )
-from lagco.core.check_hooks import (
+from lagco.core.checker.finding import Finding, Stop, crash, reporting, shown
+from lagco.core.checker.hooks import (
     check_action_range,
     check_hooks,
     check_poolings,
     check_solution,
 )
-from lagco.core.check_state import (
+from lagco.core.checker.state import (
     check_attributes,
     check_functions,
     check_tracking,
 )
 from lagco.core.declaration import read_declaration
 from lagco.core.env import ContinuousEnv, draw_valid_action
-from lagco.core.finding import Finding, Stop, crash, reporting, shown
 from lagco.core.graph import GraphView
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError, UsageError

@@ -8,9 +8,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from lagco.core.checker.finding import Finding
 from lagco.core.columns import differing_rows
 from lagco.core.env import ContinuousEnv
-from lagco.core.finding import Finding
 from lagco.core.graph import GraphView
 
 TOLERANCE = 1e-6

@@ -9,9 +9,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from lagco.core.checker.finding import Finding, shown
 from lagco.core.declaration import Declaration
 from lagco.core.env import ContinuousEnv
-from lagco.core.finding import Finding, shown
 from lagco.core.graph import GraphView
 from lagco.core.pooling import Pooling
 from lagco.core.problem import Problem

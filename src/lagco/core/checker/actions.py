@@ -9,10 +9,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from lagco.core.check_state import check_possible
+from lagco.core.checker.finding import Finding, reporting, shown
+from lagco.core.checker.state import check_possible
 from lagco.core.declaration import Declaration
 from lagco.core.env import ContinuousEnv
-from lagco.core.finding import Finding, reporting, shown
 from lagco.core.problem import Problem
 from lagco.core.spec import Edge, Node, Path
 
