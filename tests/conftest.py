@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+
 import torch
 
 # with more threads, small networks are many times slower on a busy machine
 torch.set_num_threads(1)
+
+#: variables of the user's that change what commands print
+for name in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR"):
+    os.environ.pop(name, None)
+
+
+def pytest_configure(config):
+    """Keep encoders and text vectors in a folder of this run, not in the user's cache."""
+    if not hasattr(config, "workerinput"):  # workers get the variables of the main process
+        folder = tempfile.TemporaryDirectory(prefix="lagco-tests-")
+        config.add_cleanup(folder.cleanup)
+        os.environ["LAGCO_CACHE"] = folder.name
 
 
 def pytest_collection_modifyitems(items):
