@@ -62,35 +62,48 @@ def _compare(rows, first, group, same):  # type: ignore[no-untyped-def]
 class ConstantWeights:
     """The first layer's weights of constant columns during an update, and Adam's state of them.
 
+    Columns are taken in an order in which those that are 0 in the same groups follow each other:
+    these groups are left out of a block's sums.
+
     Args:
         of_groups: see :class:`ConstantColumns`.
         weight: (h, constant)
         mean: Adam's, and `square`, like the weight.
+
+    Attributes:
+        sums: of each group's constant columns, and the bias: (G, h).
     """
 
     def __init__(self, of_groups: Array, weight: Array, mean: Array, square: Array) -> None:
         groups, columns = of_groups.shape
-        self._columns = columns
-        blocks = -(-columns // BLOCK)
-        room = np.zeros((groups, blocks * BLOCK), np.float32)
-        room[:, :columns] = of_groups
-        #: (blocks, groups, BLOCK), and turned (blocks, BLOCK, groups)
-        self._rows = np.ascontiguousarray(room.reshape(groups, blocks, BLOCK).swapaxes(0, 1))
-        self._turned = np.ascontiguousarray(self._rows.swapaxes(1, 2))
+        self._order = np.lexsort(of_groups != 0)
+        self._count = -(-columns // BLOCK)
+        blocks = self._blocked(of_groups)
+        used = blocks.any(axis=1)
+        #: groups of each block, those that count first, and how many these are
+        self._members = np.argsort(~used, axis=1, kind="stable")
+        self._counts = np.count_nonzero(used, axis=1)
+        self._turned = np.take_along_axis(blocks, self._members[:, None], axis=2)
+        self._rows = np.ascontiguousarray(blocks.swapaxes(1, 2))
         self._inner = of_groups @ of_groups.T
         self._arrays = [self._blocked(array) for array in (weight, mean, square)]
         self.sums = np.zeros((groups, len(weight)), np.float32)
 
     def _blocked(self, array: Array) -> Array:
         """(h, constant) as (blocks, BLOCK, h)."""
-        blocks = len(self._turned)
-        found = np.zeros((blocks * BLOCK, len(array)), np.float32)
-        found[: self._columns] = array.T
-        return found.reshape(blocks, BLOCK, len(array))
+        found = np.zeros((self._count * BLOCK, len(array)), np.float32)
+        found[: len(self._order)] = array.T[self._order]
+        return found.reshape(self._count, BLOCK, len(array))
 
     def arrays(self) -> list[Array]:
         """Weight, mean and square as they are now: (h, constant) each."""
-        return [array.reshape(-1, array.shape[2])[: self._columns].T for array in self._arrays]
+        return [self._plain(array) for array in self._arrays]
+
+    def _plain(self, blocked: Array) -> Array:
+        """The inverse of :meth:`_blocked`."""
+        found = np.empty((len(self._order), blocked.shape[2]), np.float32)
+        found[self._order] = blocked.reshape(-1, blocked.shape[2])[: len(self._order)]
+        return found.T
 
     def squared_norm(self, changes: Array) -> float:
         """That of the gradient, for that of the sums (G, h)."""
@@ -98,8 +111,7 @@ class ConstantWeights:
 
     def gradient(self, changes: Array) -> Array:
         """Gradient (h, constant) for that of the sums (G, h)."""
-        found = np.einsum("gh,bgc->hbc", changes, self._rows).reshape(changes.shape[1], -1)
-        return found[:, : self._columns]
+        return self._plain(self._rows.swapaxes(1, 2) @ changes)
 
     def pass_on(self, bias: Array) -> None:
         """Bring :attr:`sums` up to date: bias and constant columns of each group."""
@@ -107,7 +119,10 @@ class ConstantWeights:
 
     def descend(self, changes: Array, bias: Array, adam: tuple[np.float32, ...]) -> None:
         """A step of Adam for the gradient of the sums, and the sums thereafter."""
-        descend_constant(*self._arrays, self._turned, self._rows, changes, bias, *adam, self.sums)
+        descend_constant(
+            *self._arrays, self._turned, self._rows, self._members, self._counts, changes, bias,
+            *adam, self.sums,
+        )  # fmt: skip
 
 
 @njit(cache=True)
@@ -134,30 +149,37 @@ def adam_step(weight, mean, square, gradient, rate, first, second, decay, eps, r
 
 @njit(cache=True)
 def descend_constant(  # type: ignore[no-untyped-def]
-    weights, means, squares, turned, rows, changes, bias, rate, first, second, decay, eps, root, out
-):
+    weights, means, squares, turned, rows, members, counts, changes, bias, rate, first, second,
+    decay, eps, root, out,
+):  # fmt: skip
     """One step of Adam, block by block: gradient, weights, and their sums with the new weights.
 
     Args:
         weights: (b, c, h), and the means and squares of their gradients.
-        turned: what they are multiplied with: (b, c, G).
-        rows: the same as (b, G, c).
+        turned: what they are multiplied with: (b, c, G), groups in the order of `members`.
+        rows: the same as (b, G, c), groups in their own order.
+        members: groups of each block (b, G), of which the first `counts` (b,) are not 0.
         changes: gradient of the sums (G, h).
         bias: of the sums (h,).
         out: written: the sums (G, h).
     """
     blocks, size, width = weights.shape
     groups = out.shape[0]
-    numbers = np.arange(max(groups, size))
+    numbers = np.arange(size)
     gradient = np.empty((size, width), np.float32)
-    factors = changes.reshape(1, groups, width)
+    factors = np.empty((1, groups, width), np.float32)
     out[:] = bias
     for b in range(blocks):
+        some = members[b, : counts[b]]
+        if b == 0 or counts[b] != counts[b - 1] or (some != members[b - 1, : counts[b]]).any():
+            for k in range(counts[b]):
+                factors[0, k] = changes[some[k]]
         gradient[:] = 0.0
-        add_products(gradient, numbers, size, turned[b], groups, factors, 0)
+        add_products(gradient, numbers, size, turned[b], counts[b], factors, 0)
         adam_step(
             weights[b].reshape(size * width), means[b].reshape(size * width),
             squares[b].reshape(size * width), gradient.reshape(size * width),
             rate, first, second, decay, eps, root,
         )  # fmt: skip
-        add_products(out, numbers, groups, rows[b], size, weights[b].reshape(1, size, width), 0)
+        table = weights[b].reshape(1, size, width)
+        add_products(out, some, counts[b], rows[b], size, table, 0)
