@@ -25,7 +25,7 @@ from lagco.report.palette import LETTERS
 from lagco.report.reading import Study, count_of, grouped, listed
 from lagco.report.sections.claims import claims_table
 from lagco.report.sections.headline import findings, overview, span
-from lagco.report.tables import Cell, Column, Table, table
+from lagco.report.tables import Cell, Column, Table, plain_columns, table
 from lagco.report.writers import to_markdown
 from lagco.store import write_atomically
 from lagco.study import Record, export, paper_score
@@ -184,10 +184,7 @@ def _hours(records: Sequence[Record], name: str) -> float:
 def _costs(study: Study) -> str:
     """Runs, seeds and hours of every method, then of everything else."""
     columns = (
-        Column("what", "what"),
-        Column("tasks", "tasks"),
-        Column("seeds", "seeds"),
-        Column("entries", "entries"),
+        *plain_columns("what", "tasks", "seeds", "entries"),
         Column("clock", "hours", digits=2),
         Column("cpu", "CPU hours", digits=2),
     )

@@ -19,6 +19,7 @@ from lagco.core.data import instances_from
 from lagco.errors import UsageError
 from lagco.problems import problem_class
 from tests.core.toy import IndependentSet
+from tests.study.small import InProcess
 
 METHODS = (
     "p-discrete",
@@ -279,7 +280,7 @@ def test_a_study_of_an_environment_shows_returns(tmp_path):
         instances=5,
         episodes=1,
         config={"rollout": 64, "envs": 2, "epochs": 1},
-        workers=1,
+        engine=InProcess(),
         progress=False,
     )
     rows = lagco.study.generalization_table(ledger)

@@ -31,16 +31,19 @@ from tests.latent.conftest import brief_encoder, brief_space
 
 LATENT = ("projection", "soft-projection")
 OTHERS = tuple(method for method in METHODS if method not in LATENT)
+LONG = {
+    "method": "soft-projection",
+    "steps": 2048,
+    "rollout": 256,
+    "envs": 4,
+    "epochs": 2,
+    "seed": 5,
+}
 SCRIPT = """
 import sys
 sys.path.insert(0, {root!r})
-from tests.agents.runs import instances
-from lagco.agents.config import applicable_settings
-from lagco.agents.training import train
-from lagco.embedding.encoder import Encoder
-long = dict(steps=2048, rollout=256, envs=4, epochs=2, seed=5)
-train("tsp", instances(), {out!r}, encoder=Encoder.load({encoder!r}), method={method!r},
-      **applicable_settings({method!r}, long))
+from tests.agents.test_training import LONG, Encoder, instances, train
+train("tsp", instances(), {out!r}, encoder=Encoder.load({encoder!r}), **LONG)
 """
 
 
@@ -72,22 +75,15 @@ def test_the_same_seed_gives_the_same_weights(method, tmp_path):
 
 def test_a_killed_run_ends_with_the_same_weights(tmp_path):
     """One method; `tests/attack/kills.py` has all of them, and all long commands."""
-    method = "soft-projection"
+    encoder = tmp_path / "encoder"
+    brief_encoder("tsp").save(encoder)
     root = str(Path(__file__).resolve().parents[2])
-    brief_encoder("tsp").save(tmp_path / "encoder")
-
-    def run(out, **options):
-        script = SCRIPT.format(
-            root=root, out=str(tmp_path / out), encoder=str(tmp_path / "encoder"), method=method
-        )
-        return subprocess.run([sys.executable, "-c", script], **options).returncode
-
-    assert run("whole") == 0
-    for kill in range(2):
-        dying = killed_at("*/checkpoint.safetensors", tmp_path / f"marker-{kill}", count=3)
-        assert run("killed", env=dying) == -signal.SIGKILL
-        assert not (tmp_path / "killed" / "agent.json").exists()
-    assert run("killed") == 0
+    script = SCRIPT.format(root=root, out=str(tmp_path / "killed"), encoder=str(encoder))
+    dying = killed_at("*/checkpoint.safetensors", tmp_path / "marker", count=3)
+    assert subprocess.run([sys.executable, "-c", script], env=dying).returncode == -signal.SIGKILL
+    assert not (tmp_path / "killed" / "agent.json").exists()
+    for out in ("whole", "killed"):
+        train("tsp", instances(), tmp_path / out, encoder=Encoder.load(encoder), **LONG)
     whole, killed = (tmp_path / name for name in ("whole", "killed"))
     spent = [float(row["seconds"]) for row in csv.DictReader((killed / "progress.csv").open())]
     assert spent == sorted(spent)  # goes on counting

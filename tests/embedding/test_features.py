@@ -170,7 +170,7 @@ def _columns(rng: np.random.Generator, n: int) -> dict:
     }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**31), st.integers(1, 8))
 def test_updates_equal_reading_again(seed, n):
     rng = np.random.default_rng(seed)

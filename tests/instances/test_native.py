@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -78,9 +78,7 @@ def instances(draw):
     )
 
 
-@settings(
-    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60
-)
+@settings(max_examples=60)
 @given(instances())
 def test_round_trip(tmp_path, instance):
     path = tmp_path / "instance.npz"
@@ -125,9 +123,7 @@ def test_objects_are_refused():
         example(arrays={"names": np.array([{}], dtype=object)})
 
 
-@settings(
-    deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300
-)
+@settings(max_examples=300)
 @given(st.data())
 def test_any_damage_is_noticed(tmp_path, data):
     content = bytearray(instance_bytes(example()))

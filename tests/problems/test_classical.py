@@ -42,7 +42,7 @@ def play(env, seed=0, invalid=0.0):
 
 @pytest.mark.parametrize("features", ["full", "paper"])
 @pytest.mark.parametrize("name", CLASSICAL)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(size=SIZES, seed=SEEDS)
 def test_kept_objective_equals_recomputed_one(name, features, size, seed):
     env = make(name, size, seed, features=features)
@@ -56,7 +56,7 @@ def test_kept_objective_equals_recomputed_one(name, features, size, seed):
 
 
 @pytest.mark.parametrize("name", CLASSICAL)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(size=SIZES, seed=SEEDS)
 def test_best_and_worst_reference_score_one_and_zero(name, size, seed):
     env = make(name, size, seed)
@@ -69,7 +69,7 @@ def test_best_and_worst_reference_score_one_and_zero(name, size, seed):
 
 
 @pytest.mark.parametrize("name", CLASSICAL)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(size=SIZES, seed=SEEDS)
 def test_masks_equal_single_answers(name, size, seed):
     env = make(name, size, seed)
@@ -85,7 +85,7 @@ def test_masks_equal_single_answers(name, size, seed):
 
 @pytest.mark.parametrize("invalid", [0.0, 0.3])
 @pytest.mark.parametrize("name", CLASSICAL)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(size=SIZES, seed=SEEDS)
 def test_rewards_add_up_to_score_and_terms(name, invalid, size, seed):
     env = make(name, size, seed)

@@ -19,6 +19,7 @@ from lagco.study import Ledger, Snapshot, export, generalization, import_records
 from lagco.study.archive import without_folders
 from lagco.study.task import Task
 from tests.report.fabricated import Extent, Writer, write_ledger
+from tests.study.small import InProcess
 
 BRIEF = Extent(
     problems=("tsp",), methods=("projection", "iterative"), strategies=("varied",), instances=6
@@ -149,7 +150,7 @@ def test_a_study_goes_on_from_a_file(tmp_path):
         problems=["tsp"],
         strategies=["small"],
         policies=["random"],
-        workers=1,
+        engine=InProcess(),
         progress=False,
     )
     whole = generalization(tmp_path / "whole", methods=["projection", "g-discrete"], **options)

@@ -103,7 +103,7 @@ def test_equals_brute_force(route, block):
             assert np.array_equal(got, expected), (case, metric, k)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_equals_brute_force_on_chosen_numbers(data):
     sizes = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))

@@ -17,7 +17,7 @@ LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 KINDS = ["?", "i1", "<i8", ">i4", "u2", "f2", "f4", ">f8", "<U3", "S5"]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.sampled_from(KINDS), st.data())
 def test_round_trip(kind, data):
     shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=3))

@@ -30,6 +30,18 @@ lagco.study.generalization(sys.argv[1], **settings)
 """
 
 
+class InProcess:
+    """An engine that does tasks here, one after the other: no process has to start."""
+
+    workers, children = 1, False
+
+    def map(self, function, given):
+        return map(function, given)
+
+    def close(self):
+        pass
+
+
 def start(folder, workers=1, env=None, **changes):
     """The smallest study in a process, and a session, of its own."""
     settings = json.dumps(SMALLEST | {"workers": workers} | changes)

@@ -14,18 +14,21 @@ from lagco.study import claims as module
 from lagco.study.claims import ClaimLost, Claims
 
 _TAKE = """
-import sys, time
+import sys
 from pathlib import Path
 from lagco.study.claims import Claims
 claim = Claims(Path(sys.argv[1])).take("task")
 print("taken" if claim else "refused", flush=True)
-time.sleep(60)
+sys.stdin.read()  # until this process is killed, or the other has ended
 """
 
 
 def _other(folder):
     process = subprocess.Popen(
-        [sys.executable, "-c", _TAKE, str(folder)], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", _TAKE, str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     return process, process.stdout.readline().strip()
 
@@ -40,6 +43,7 @@ def test_a_claim_is_respected_until_its_process_dies(tmp_path):
     process.kill()
     process.wait()
     process.stdout.close()
+    process.stdin.close()
     assert claims.holder("task") is None
     assert claims.abandoned("task")
     claim = claims.take("task")

@@ -12,11 +12,10 @@ from lagco.errors import InstanceError
 from lagco.instances.formats import read
 from lagco.instances.instance import Instance
 from lagco.results.described import SelfDescribing
-from lagco.store import SHA256, Kind, Schema, canonical_json, sha256
+from lagco.store import COUNT, SHA256, Kind, Schema, array_of, canonical_json, object_of, sha256
 
 MANIFEST = "manifest.json"
 TIMINGS = "timings.json"
-_COUNT: Schema = {"type": "integer", "minimum": 0}
 _NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 500}
 DATA_SET = Kind(
     format="lagco-dataset",
@@ -25,30 +24,20 @@ DATA_SET = Kind(
     remedy="generate the data set again, in another folder",
     error=InstanceError,
     description=MANIFEST,
-    schema={
-        "required": ["problem", "generation", "instances"],
-        "additionalProperties": False,
-        "properties": {
-            "problem": _NAME,
-            "generation": {"type": "object", "properties": {"n": _COUNT}},
-            "instances": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "required": ["file", "name", "size", "sha256", "checksum", "extents"],
-                    "additionalProperties": False,
-                    "properties": {
-                        "file": _NAME,
-                        "name": {"type": "string", "maxLength": 500},
-                        "size": _COUNT,
-                        "sha256": SHA256,
-                        "checksum": SHA256,
-                        "extents": {"type": "object", "additionalProperties": _COUNT},
-                    },
-                },
-            },
-        },
-    },
+    schema=object_of(
+        problem=_NAME,
+        generation={"type": "object", "properties": {"n": COUNT}},
+        instances=array_of(
+            object_of(
+                file=_NAME,
+                name={"type": "string", "maxLength": 500},
+                size=COUNT,
+                sha256=SHA256,
+                checksum=SHA256,
+                extents={"type": "object", "additionalProperties": COUNT},
+            )
+        ),
+    ),
 )
 #: seconds that references took, per file; they are measured, so no checksum covers them
 TIMES = Kind(
@@ -58,7 +47,7 @@ TIMES = Kind(
     remedy="it is not needed, remove it",
     error=InstanceError,
     description=TIMINGS,
-    schema={"additionalProperties": False},
+    schema=object_of(),
 )
 
 

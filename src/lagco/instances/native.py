@@ -20,7 +20,16 @@ from lagco.errors import InstanceError
 from lagco.instances.form import InstanceForm
 from lagco.instances.instance import Instance, References, SolverReference, SweepReference
 from lagco.registration import ENTRIES
-from lagco.store import Kind, Schema, canonical_json, shown, write_atomically
+from lagco.store import (
+    COUNT,
+    Kind,
+    Schema,
+    array_of,
+    canonical_json,
+    object_of,
+    shown,
+    write_atomically,
+)
 from lagco.store.npy import npy_bytes, parse_npy
 from lagco.store.text import compact_json
 
@@ -36,58 +45,40 @@ _REFERENCE_ARRAYS = {
     "solver": ("solution",),
 }
 _NUMBER: Schema = {"type": "number"}
+_NAME: Schema = {"type": "string", "maxLength": 500}
 INSTANCE = Kind(
     format="lagco-instance",
     version=2,
     noun="an instance file",
     remedy="generate it again, or convert it with the lagco that wrote it",
     error=InstanceError,
-    schema={
-        "required": ["problem", "name", "size", "params", "origin", "references"],
-        "additionalProperties": False,
-        "properties": {
-            "problem": {"type": "string", "maxLength": 500},
-            "name": {"type": "string", "maxLength": 500},
-            "size": {"type": "integer", "minimum": 0},
-            "params": {"type": "object"},
-            "origin": {"type": "object"},
-            "references": {
-                "type": "object",
-                "additionalProperties": False,
-                "properties": {
-                    "sweeps": {
+    schema=object_of(
+        problem=_NAME,
+        name=_NAME,
+        size=COUNT,
+        params={"type": "object"},
+        origin={"type": "object"},
+        references={
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "sweeps": object_of(
+                    best=_NUMBER,
+                    worst=_NUMBER,
+                    sweeps=COUNT,
+                    bounds={
                         "type": "object",
-                        "required": ["best", "worst", "sweeps", "bounds"],
-                        "additionalProperties": False,
-                        "properties": {
-                            "best": _NUMBER,
-                            "worst": _NUMBER,
-                            "sweeps": {"type": "integer", "minimum": 0},
-                            "bounds": {
-                                "type": "object",
-                                "additionalProperties": {
-                                    "type": "array",
-                                    "items": _NUMBER,
-                                    "minItems": 2,
-                                    "maxItems": 2,
-                                },
-                            },
-                        },
+                        "additionalProperties": {**array_of(_NUMBER), "minItems": 2, "maxItems": 2},
                     },
-                    "solver": {
-                        "type": "object",
-                        "required": ["value", "status", "solver"],
-                        "additionalProperties": False,
-                        "properties": {
-                            "value": _NUMBER,
-                            "status": {"enum": ["optimal", "best-known", "bound"]},
-                            "solver": {"type": "string", "maxLength": 500},
-                        },
-                    },
-                },
+                ),
+                "solver": object_of(
+                    value=_NUMBER,
+                    status={"enum": ["optimal", "best-known", "bound"]},
+                    solver=_NAME,
+                ),
             },
         },
-    },
+    ),
 )
 
 

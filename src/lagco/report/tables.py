@@ -34,6 +34,11 @@ class Column:
     hint: str = ""
 
 
+def plain_columns(*keys: str, **titles: str) -> tuple[Column, ...]:
+    """Columns without further attributes: those whose heading is their key, then others."""
+    return tuple(Column(key, title) for key, title in ({key: key for key in keys} | titles).items())
+
+
 @dataclass(frozen=True)
 class Cell:
     """An entry.

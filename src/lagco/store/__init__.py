@@ -6,20 +6,34 @@ file holds is listed in ``docs/reference/files.md``.
 
 from lagco.store.files import sha256, write_atomically
 from lagco.store.kind import SHA256, Described, Kind
-from lagco.store.schema import Mismatch, Place, Schema, check, spelled_path
+from lagco.store.schema import (
+    COUNT,
+    TEXT,
+    Mismatch,
+    Place,
+    Schema,
+    array_of,
+    check,
+    object_of,
+    spelled_path,
+)
 from lagco.store.tensors import Tensors
 from lagco.store.text import canonical_json, parse_json, read_toml, readable_json, shown
 
 __all__ = [
+    "COUNT",
     "SHA256",
+    "TEXT",
     "Described",
     "Kind",
     "Mismatch",
     "Place",
     "Schema",
     "Tensors",
+    "array_of",
     "canonical_json",
     "check",
+    "object_of",
     "parse_json",
     "read_toml",
     "readable_json",

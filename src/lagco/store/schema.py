@@ -1,6 +1,6 @@
 """JSON values checked by a JSON schema, with messages that name place, value and reason.
 
-The schemas are dictionaries or JSON files beside the code that owns the files; ``jsonschema``
+The schemas are dictionaries or JSON files next to the code that owns the files; ``jsonschema``
 checks them. A whole number is written as one: 3.0 is none here.
 """
 
@@ -15,10 +15,29 @@ from lagco.store.text import shown
 
 #: a JSON schema
 Schema: TypeAlias = Mapping[str, Any]
+#: schema of any text
+TEXT: Schema = {"type": "string"}
+#: schema of a whole number from 0
+COUNT: Schema = {"type": "integer", "minimum": 0}
 #: keys and positions that lead to a value inside a document
 Place: TypeAlias = tuple[str | int, ...]
 
 _NO_LIMIT = float("inf")
+
+
+def object_of(**fields: Schema) -> Schema:
+    """Schema of an object that has all of these fields, and no others."""
+    return {
+        "type": "object",
+        "required": list(fields),
+        "additionalProperties": False,
+        "properties": fields,
+    }
+
+
+def array_of(items: Schema) -> Schema:
+    """Schema of an array whose entries all fit a schema."""
+    return {"type": "array", "items": items}
 
 
 class Mismatch(Exception):

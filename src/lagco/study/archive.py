@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from lagco.errors import LagcoError
-from lagco.store import Kind, Schema, write_atomically
+from lagco.store import COUNT, TEXT, Kind, array_of, object_of, write_atomically
 from lagco.store.files import read_plain
 from lagco.store.text import compact_json
 from lagco.study.ledger import FAILURE, NOTE, RECORD, Ledger, Record, machine
 from lagco.study.settings import SETTINGS
 
 _REMEDY = "make it again: lagco study export DIR --out FILE"
-_TEXT: Schema = {"type": "string"}
 #: first line of the file; records follow, one line each, as they stand in a ledger
 ARCHIVE = Kind(
     format="lagco-records",
@@ -26,19 +25,15 @@ ARCHIVE = Kind(
     noun="a file of records",
     remedy=_REMEDY,
     indented=False,
-    schema={
-        "required": ["name", "records", "studies", "failures"],
-        "additionalProperties": False,
-        "properties": {
-            "name": _TEXT,
-            "records": {"type": "integer", "minimum": 0},
-            "studies": {
-                "type": "object",
-                "additionalProperties": NOTE.schema["properties"]["settings"],
-            },
-            "failures": {"type": "array", "items": {"type": "object", **FAILURE.schema}},
+    schema=object_of(
+        name=TEXT,
+        records=COUNT,
+        studies={
+            "type": "object",
+            "additionalProperties": NOTE.schema["properties"]["settings"],
         },
-    },
+        failures=array_of(FAILURE.schema),
+    ),
 )
 #: bytes of the file and of the text in it, and of memory to unpack it
 _MOST_PACKED, _MOST_TEXT, _MEMORY = 1 << 27, 1 << 29, 1 << 28

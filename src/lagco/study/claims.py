@@ -24,24 +24,20 @@ from pathlib import Path
 from typing import Any
 
 from lagco.errors import LagcoError
-from lagco.store import Kind
+from lagco.store import TEXT, Kind, object_of
 
 CLAIM = Kind(
     format="lagco-claim",
     version=1,
     noun="the claim of a task",
     remedy="remove the file",
-    schema={
-        "required": ["owner", "host", "machine", "pid", "born"],
-        "additionalProperties": False,
-        "properties": {
-            "owner": {"type": "string"},
-            "host": {"type": "string"},
-            "machine": {"type": "string"},
-            "pid": {"type": "integer"},
-            "born": {"type": ["string", "null"]},
-        },
-    },
+    schema=object_of(
+        owner=TEXT,
+        host=TEXT,
+        machine=TEXT,
+        pid={"type": "integer"},
+        born={"type": ["string", "null"]},
+    ),
 )
 #: seconds between two heartbeats, and after how many without one a claim from elsewhere is stale
 HEARTBEAT, STALE = 2.0, 120.0

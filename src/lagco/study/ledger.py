@@ -17,13 +17,12 @@ from typing import Any
 
 from lagco.errors import LagcoError
 from lagco.instances import DataSet
-from lagco.store import SHA256, Kind, Schema, canonical_json
+from lagco.store import COUNT, SHA256, TEXT, Kind, Schema, array_of, canonical_json, object_of
 from lagco.study.claims import Claims, locked
 from lagco.study.task import Task, file_name, slot
 from lagco.study.tasks import KINDS
 
 _REMEDY = "remove the file and give the command again to compute it anew"
-_TEXT: Schema = {"type": "string"}
 _OBJECT: Schema = {"type": "object"}
 RECORD = Kind(
     format="lagco-record",
@@ -31,19 +30,15 @@ RECORD = Kind(
     noun="a record of a study",
     remedy=_REMEDY,
     indented=False,
-    schema={
-        "required": ["kind", "name", "key", "revision", "spec", "result", "environment"],
-        "additionalProperties": False,
-        "properties": {
-            "kind": _TEXT,
-            "name": _TEXT,
-            "key": SHA256,
-            "revision": {"type": "integer", "minimum": 1},
-            "spec": _OBJECT,
-            "result": _OBJECT,
-            "environment": _OBJECT,
-        },
-    },
+    schema=object_of(
+        kind=TEXT,
+        name=TEXT,
+        key=SHA256,
+        revision={"type": "integer", "minimum": 1},
+        spec=_OBJECT,
+        result=_OBJECT,
+        environment=_OBJECT,
+    ),
 )
 #: failure of a task the last time
 FAILURE = Kind(
@@ -51,18 +46,7 @@ FAILURE = Kind(
     version=1,
     noun="the failure of a task",
     remedy="remove the file",
-    schema={
-        "required": ["kind", "name", "key", "error", "traceback", "attempts"],
-        "additionalProperties": False,
-        "properties": {
-            "kind": _TEXT,
-            "name": _TEXT,
-            "key": SHA256,
-            "error": _TEXT,
-            "traceback": _TEXT,
-            "attempts": {"type": "integer", "minimum": 0},
-        },
-    },
+    schema=object_of(kind=TEXT, name=TEXT, key=SHA256, error=TEXT, traceback=TEXT, attempts=COUNT),
 )
 #: settings with which a study was last started
 NOTE = Kind(
@@ -70,18 +54,14 @@ NOTE = Kind(
     version=2,
     noun="the settings of a study",
     remedy="give the options with which the study was started",
-    schema={
-        "required": ["study", "settings"],
-        "additionalProperties": False,
-        "properties": {
-            "study": _TEXT,
-            "settings": {
-                "type": "object",
-                "required": ["problems"],
-                "properties": {"problems": {"type": "array", "items": _TEXT}},
-            },
+    schema=object_of(
+        study=TEXT,
+        settings={
+            "type": "object",
+            "required": ["problems"],
+            "properties": {"problems": array_of(TEXT)},
         },
-    },
+    ),
 )
 #: folders of what tasks make, by kind
 FOLDERS = {

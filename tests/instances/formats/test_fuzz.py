@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import random
 import re
-from datetime import timedelta
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lagco.errors import InstanceError
@@ -123,22 +122,12 @@ def try_to_read(path, problem=None, demands=None):
     return instance
 
 
-def fuzzed(examples):
-    return settings(
-        max_examples=examples,
-        deadline=timedelta(seconds=20),  # a hang, not a slow machine
-        suppress_health_check=list(HealthCheck),
-        derandomize=True,
-        database=None,
-    )
-
-
 def fuzz_instances(name, folder, examples):
     path = folder / name
     content = sample(name).read_bytes()
     problems = {"ring.rud": "min-vertex", "kite.gr": "max-cut", "islands.xml": "traffic"}
 
-    @fuzzed(examples)
+    @settings(max_examples=examples)
     @given(damaged(content), st.booleans())
     def run(changed, other):
         path.write_bytes(changed)
@@ -150,7 +139,7 @@ def fuzz_instances(name, folder, examples):
 def fuzz_demands(name, folder, examples):
     path = folder / name
 
-    @fuzzed(examples)
+    @settings(max_examples=examples)
     @given(damaged(sample(name).read_bytes()))
     def run(changed):
         path.write_bytes(changed)
@@ -176,7 +165,7 @@ def fuzz_solutions(name, folder, examples):
     write_solution(instance, env.solution(), path)
     content = path.read_bytes()
 
-    @fuzzed(examples)
+    @settings(max_examples=examples)
     @given(damaged(content))
     def run(changed):
         path.write_bytes(changed)

@@ -29,7 +29,7 @@ def test_a_tiny_network_passes_the_checker():
     steps=st.integers(0, 25),
     features=st.sampled_from(["full", "paper"]),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_masks_lists_and_counts_agree_with_validity(seed, size, steps, features):
     env = CyberPath(CyberPath.generate(size, seed), features=features)
     env.reset(seed=seed)

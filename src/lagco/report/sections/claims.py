@@ -11,7 +11,7 @@ from lagco.report.blocks import Block, Shown
 from lagco.report.palette import problems_in_order
 from lagco.report.reading import Place, Study, count_of, listed
 from lagco.report.sections.common import ALIKE, about_runs, file_part, share_text
-from lagco.report.tables import Column, Table, table
+from lagco.report.tables import Table, plain_columns, table
 from lagco.study import paper_tables
 from lagco.study.aggregates import better
 from lagco.study.scores import instance_scores, middle, values_of
@@ -51,11 +51,8 @@ def blocks(study: Study) -> Sequence[Block] | str:
 
 def claims_table(study: Study, setting: str) -> Table:
     """Claims, verdicts and figures."""
-    columns = (
-        Column("claim", "the paper says"),
-        Column("verdict", "this study"),
-        Column("ours", "ours"),
-        Column("paper", "the paper's figures"),
+    columns = plain_columns(
+        claim="the paper says", verdict="this study", ours="ours", paper="the paper's figures"
     )
     rows = [
         (claim.words, claim.verdict, claim.ours, claim.paper) for claim in claims(study, setting)

@@ -13,7 +13,7 @@ from lagco.report.blocks import Block, Folded, Heading, Preformatted, Shown
 from lagco.report.palette import methods_in_order, problems_in_order, unit_of
 from lagco.report.reading import Study, count_of, grouped
 from lagco.report.sections.common import by_setting, file_part
-from lagco.report.tables import Column, Table, Value, table
+from lagco.report.tables import Column, Table, Value, plain_columns, table
 from lagco.results.measures import MEASURES, RETURN
 from lagco.study import Record, paper_tables
 from lagco.study.archive import host_of, machine_names
@@ -52,11 +52,13 @@ def blocks(study: Study) -> Sequence[Block]:
 def _problems(study: Study) -> Table:
     """Components and growth of the actions of every problem, as in the paper, and ours."""
     columns = (
-        Column("problem", "problem"),
-        Column("components", "components of an action"),
-        Column("growth", "worst-case growth"),
-        Column("hard", "hard constraints"),
-        Column("unit", "size counts"),
+        *plain_columns(
+            "problem",
+            components="components of an action",
+            growth="worst-case growth",
+            hard="hard constraints",
+            unit="size counts",
+        ),
         Column("smallest", "smallest", "instances here"),
         Column("largest", "largest", "instances here"),
         Column("actions", "most actions", "instances here"),
@@ -94,13 +96,13 @@ def _problems(study: Study) -> Table:
 
 def _hyperparameters(study: Study) -> Table:
     """Ranges of the paper's searches, its best values, our defaults, and what was found here."""
-    columns = (
-        Column("space", "search space"),
-        Column("parameter", "parameter"),
-        Column("range", "range"),
-        Column("paper", "paper's best"),
-        Column("default", "our default"),
-        Column("found", "found here"),
+    columns = plain_columns(
+        space="search space",
+        parameter="parameter",
+        range="range",
+        paper="paper's best",
+        default="our default",
+        found="found here",
     )
     found: dict[tuple[str, str], list[str]] = {}
     for record in study.records("tune"):
@@ -161,12 +163,7 @@ def _training(study: Study, setting: str) -> Table:
         others = [f"{method}: {value}" for method, value in values.items() if value != usual]
         only = "" if len(values) == len(methods) else ", ".join(values)
         rows.append((name, usual, ", ".join(others), only))
-    columns = (
-        Column("field", "field"),
-        Column("value", "value"),
-        Column("except", "except"),
-        Column("only", "only of"),
-    )
+    columns = plain_columns("field", "value", "except", only="only of")
     caption = (
         "Training configuration of the runs, with the methods that differ from the others, and "
         "those that have a field where not all have it."
@@ -222,14 +219,14 @@ def _runs(study: Study) -> Table:
 
 
 def _data(study: Study) -> Table:
-    columns = (
-        Column("problem", "problem"),
-        Column("instances", "instances"),
-        Column("smallest", "smallest"),
-        Column("largest", "largest"),
-        Column("seed", "seed"),
-        Column("solver", "solver's values"),
-        Column("checksum", "checksum"),
+    columns = plain_columns(
+        "problem",
+        "instances",
+        "smallest",
+        "largest",
+        "seed",
+        solver="solver's values",
+        checksum="checksum",
     )
     names = problems_in_order(str(record.spec["problem"]) for record in study.records("data"))
     ordered = sorted(
@@ -287,16 +284,16 @@ def _code(record: Record) -> str:
 def _machines(study: Study) -> Table:
     names = machine_names(study.records())
     found = grouped(study.records(), lambda r: (names[host_of(r)], *_hardware(r)))
-    columns = (
-        Column("host", "machine"),
-        Column("cpu", "processor"),
-        Column("cores", "cores"),
-        Column("memory_gib", "memory, GiB"),
-        Column("records", "records"),
-        Column("hours", "hours"),
-        Column("cpu_hours", "CPU hours"),
-        Column("first", "first finished"),
-        Column("last", "last finished"),
+    columns = plain_columns(
+        host="machine",
+        cpu="processor",
+        cores="cores",
+        memory_gib="memory, GiB",
+        records="records",
+        hours="hours",
+        cpu_hours="CPU hours",
+        first="first finished",
+        last="last finished",
     )
     rows = []
     for about, records in sorted(found.items(), key=lambda entry: str(entry[0])):

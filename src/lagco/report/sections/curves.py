@@ -20,7 +20,7 @@ from lagco.report.sections.common import (
     runs_in,
     runs_of,
 )
-from lagco.report.tables import Cell, Column, Table, mark_best, table
+from lagco.report.tables import Cell, Column, Table, mark_best, plain_columns, table
 from lagco.study import Record
 
 _POINTS = 48
@@ -99,8 +99,7 @@ def _together(records: Sequence[Record]) -> tuple[Any, Any] | None:
 def _ends(study: Study, setting: str) -> Table:
     methods = study.methods_of(setting)
     columns = [
-        Column("problem", "problem"),
-        Column("strategy", "strategy"),
+        *plain_columns("problem", "strategy"),
         *(Column(method, label_of(method), digits=2) for method in methods),
     ]
     rows = []

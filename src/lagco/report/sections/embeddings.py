@@ -10,7 +10,7 @@ from lagco.report.palette import problems_in_order, unit_of
 from lagco.report.plots import axis, figure, numbers
 from lagco.report.reading import Study, grouped
 from lagco.report.sections.common import slug
-from lagco.report.tables import Cell, Column, Table, mark_best, shown, table
+from lagco.report.tables import Cell, Column, Table, mark_best, plain_columns, shown, table
 from lagco.study import Record
 
 _NEIGHBOURS = ("3", "5", "10")
@@ -50,9 +50,7 @@ def _of_features(records: Sequence[Record], features: str) -> list[Block]:
 
 def _compactness(records: Sequence[Record], suffix: str) -> Table:
     columns = [
-        Column("problem", "problem"),
-        Column("instances", "instances"),
-        Column("actions", "actions"),
+        *plain_columns("problem", "instances", "actions"),
         *(Column(f"cmp@{k}", f"cmp@{k}", "encoder", digits=2) for k in _NEIGHBOURS),
         *(Column(f"cmp@{k}", f"cmp@{k}", "random weights", digits=2) for k in _NEIGHBOURS),
     ]
@@ -143,14 +141,14 @@ def _cloud(points: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _heads(records: Sequence[Record], suffix: str) -> Table:
-    columns = [
-        Column("problem", "problem"),
-        Column("view", "view"),
-        Column("head", "reconstructed"),
-        Column("measure", "measure"),
-        Column("trained", "encoder"),
-        Column("random", "random weights"),
-    ]
+    columns = plain_columns(
+        "problem",
+        "view",
+        head="reconstructed",
+        measure="measure",
+        trained="encoder",
+        random="random weights",
+    )
     rows = []
     for record in records:
         for head in record.result["heads"]:

@@ -21,7 +21,7 @@ from lagco.report.sections.common import (
     runs_in,
     selection_names,
 )
-from lagco.report.tables import Cell, Column, Table, mark_best_down, table
+from lagco.report.tables import Cell, Column, Table, mark_best_down, plain_columns, table
 from lagco.results.measures import SELECTIONS, maximised
 from lagco.study.scores import middle, values_of
 
@@ -228,10 +228,7 @@ def _strokes(method: str, points: Sequence[tuple[float, float]]) -> dict[str, An
 
 def _differences(study: Study, setting: str) -> Table:
     columns = (
-        Column("problem", "problem"),
-        Column("method", "method"),
-        Column("strategy", "strategy"),
-        Column("runs", "runs"),
+        *plain_columns("problem", "method", "strategy", "runs"),
         Column("iqm", "ours", digits=2, hint="IQM with 95 % bootstrap interval"),
         Column("paper", "paper", digits=2),
         Column("difference", "difference", digits=2, signed=True),

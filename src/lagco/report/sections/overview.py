@@ -10,7 +10,7 @@ from typing import Any
 from lagco.report.blocks import Block, Folded, Heading, Preformatted, Shown, Text, Tiles
 from lagco.report.palette import label_of, methods_in_order, problems_in_order
 from lagco.report.reading import Study, count_of, grouped
-from lagco.report.tables import Column, Value, table
+from lagco.report.tables import Column, Value, plain_columns, table
 from lagco.results.numbers import significant
 
 _WHAT = {
@@ -75,13 +75,7 @@ def _kinds(study: Study) -> Block:
         seconds = sum(float(record.measured.get("seconds") or 0.0) for record in records)
         missing = _missing(study) if kind == "run" and planned_runs(study) is not None else None
         rows.append((_WHAT[kind], len(records), failed.get(kind, 0), missing, duration(seconds)))
-    columns = (
-        Column("what", "what"),
-        Column("done", "done"),
-        Column("failed", "failed"),
-        Column("missing", "missing"),
-        Column("time", "time spent"),
-    )
+    columns = plain_columns("what", "done", "failed", "missing", time="time spent")
     caption = (
         "Tasks by kind. Missing: planned training runs without a record, including failed ones; a "
         "dash if that is not known."
@@ -142,12 +136,7 @@ def _coverage(study: Study) -> Block:
 
 
 def _failures(study: Study) -> list[Block]:
-    columns = (
-        Column("kind", "kind"),
-        Column("name", "task"),
-        Column("attempts", "attempts"),
-        Column("error", "error"),
-    )
+    columns = plain_columns("kind", name="task", attempts="attempts", error="error")
     rows: list[tuple[Value, ...]] = [
         (
             str(failure.get("kind")),

@@ -12,7 +12,7 @@ from lagco.report.palette import label_of, methods_in_order, problems_in_order, 
 from lagco.report.plots import axis, box, dots, figure, label, line, log_axis, named_axis, numbers
 from lagco.report.reading import Study, count_of, grouped, listed
 from lagco.report.sections.common import slug
-from lagco.report.tables import Cell, Column, Table, mark_best, table
+from lagco.report.tables import Cell, Column, Table, mark_best, plain_columns, table
 from lagco.study import Record, scaling
 
 #: parts of a decision in order, from dark to light
@@ -288,10 +288,7 @@ def _stack(series: Sequence[Record], colours: dict[str, str], unit: str) -> dict
 def _medians(records: Sequence[Record], suffix: str) -> Table:
     methods = _methods(records)
     columns = [
-        Column("problem", "problem"),
-        Column("size", "size"),
-        Column("nodes", "nodes"),
-        Column("actions", "actions"),
+        *plain_columns("problem", "size", "nodes", "actions"),
         *(Column(method, label_of(method), "µs per decision") for method in methods),
     ]
     rows = []

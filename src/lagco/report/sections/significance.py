@@ -16,7 +16,7 @@ from lagco.report.sections.common import (
     file_part,
     slug,
 )
-from lagco.report.tables import Cell, Column, Table, table
+from lagco.report.tables import Cell, Column, Table, plain_columns, table
 from lagco.results.statistics import mean
 from lagco.study import improvement_table
 from lagco.study.scores import Comparison, compare, holm, instance_scores
@@ -70,10 +70,7 @@ def _normality(study: Study, setting: str) -> Block:
 
 def _statistics(study: Study, setting: str, problem: str) -> Table:
     columns = (
-        Column("strategy", "strategy"),
-        Column("method", "method"),
-        Column("runs", "runs"),
-        Column("scores", "scores"),
+        *plain_columns("strategy", "method", "runs", "scores"),
         Column("iqm", "IQM", digits=3, hint="interquartile mean, 95 % bootstrap interval"),
         Column("mean", "mean", digits=3, hint="95 % bootstrap interval"),
         Column("p16", "p16", digits=3, hint="16th percentile"),
@@ -125,11 +122,7 @@ def _interval_cell(summary: Mapping[str, Any], name: str, paper: Mapping[str, An
 
 def _leaders(study: Study, setting: str) -> Table:
     columns = (
-        Column("problem", "problem"),
-        Column("strategy", "strategy"),
-        Column("best", "best"),
-        Column("second", "next"),
-        Column("instances", "instances"),
+        *plain_columns("problem", "strategy", "best", second="next", instances="instances"),
         Column("difference", "difference", digits=3, signed=True),
         Column(
             "p",

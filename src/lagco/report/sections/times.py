@@ -21,7 +21,7 @@ from lagco.report.sections.common import (
     runs_of,
     slug,
 )
-from lagco.report.tables import Cell, Column, Table, mark_best, table
+from lagco.report.tables import Cell, Column, Table, mark_best, plain_columns, table
 from lagco.study import Record, training_times
 
 
@@ -57,8 +57,7 @@ def _timed(rows: Sequence[Mapping[str, Any]]) -> Block:
 def _timed_table(rows: Sequence[Mapping[str, Any]], suffix: str) -> Table:
     runs = max(len(row["seconds"]) for row in rows)
     columns = [
-        Column("problem", "problem"),
-        Column("method", "method"),
+        *plain_columns("problem", "method"),
         *(Column(f"run {i}", str(i), "seconds of run") for i in range(1, runs + 1)),
         Column("mean", "mean", "all runs"),
         Column("std", "std", "all runs", hint="standard deviation"),
@@ -158,14 +157,15 @@ def _table(study: Study, setting: str, strategy: str) -> Table:
 
 def _rates(records: Sequence[Record]) -> Table:
     columns = (
-        Column("problem", "problem"),
-        Column("method", "method"),
-        Column("features", "features"),
-        Column("steps_per_s", "training, steps/s"),
-        Column("cartpole_steps_per_s", "CartPole, steps/s"),
+        *plain_columns(
+            "problem",
+            "method",
+            "features",
+            steps_per_s="training, steps/s",
+            cartpole_steps_per_s="CartPole, steps/s",
+        ),
         Column("share", "share", digits=2, hint="training over CartPole"),
-        Column("decisions_per_s", "testing, steps/s"),
-        Column("space_s", "fitting the space, s"),
+        *plain_columns(decisions_per_s="testing, steps/s", space_s="fitting the space, s"),
     )
     problems = problems_in_order(str(record.spec["problem"]) for record in records)
     methods = methods_in_order(str(record.spec["method"]) for record in records)

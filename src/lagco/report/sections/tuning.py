@@ -9,7 +9,7 @@ from lagco.report.blocks import Block, Folded, Grid, Heading, Plot, Shown
 from lagco.report.plots import axis, dots, figure, line, numbers
 from lagco.report.reading import Study, grouped
 from lagco.report.sections.common import slug
-from lagco.report.tables import Cell, Column, Table, table
+from lagco.report.tables import Cell, Column, Table, plain_columns, table
 from lagco.study import Record
 
 
@@ -67,9 +67,7 @@ def _measure(record: Record) -> str:
 
 def _best(searches: Sequence[Record]) -> Table:
     columns = (
-        Column("problem", "problem"),
-        Column("space", "space"),
-        Column("trials", "trials"),
+        *plain_columns("problem", "space", "trials"),
         Column("value", "validation", digits=3),
         Column("test", "test", digits=3),
         Column("params", "best parameters"),
@@ -110,8 +108,7 @@ def _short(parameter: str) -> str:
 
 def _progress(unfinished: Mapping[Any, Sequence[Record]]) -> Table:
     columns = (
-        Column("search", "search"),
-        Column("trials", "trials done"),
+        *plain_columns("search", trials="trials done"),
         Column("best", "best value", digits=3),
     )
     rows = []
