@@ -354,7 +354,9 @@ class Brief(IndependentSet):
 
 def test_an_answer_takes_no_action_after_the_end_of_an_episode():
     make = partial(Brief, n=12)
-    answer = lagco.solve(3, problem=make, by="random", search="reconstruct", turns=40, progress=False)
+    answer = lagco.solve(
+        3, problem=make, by="random", search="reconstruct", turns=40, progress=False
+    )
     assert len(answer.solution) == 3
     assert answer.valid
     env = problem_class(make)(answer.instance)

@@ -11,6 +11,7 @@ import pytest
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 import lagco
+from examples.facility import Facility
 from lagco import ResetNeeded, UsageError
 from lagco.generation import generate_instance
 from lagco.problems import problem_class
@@ -82,3 +83,10 @@ def test_a_copy_in_the_middle_of_an_episode_goes_on_as_the_original_does(way):
         first, second = env.step(point), twin.step(point)
         np.testing.assert_allclose(first[0], second[0], rtol=1e-5, atol=1e-6)
         assert first[4]["action"] == second[4]["action"]
+
+
+@pytest.mark.parametrize("decoder", ["preview", "scored", "ranked"])
+def test_a_decoder_that_the_environment_cannot_serve_is_refused_at_once(decoder):
+    env = Facility()
+    with pytest.raises(UsageError, match=f"the {decoder} decoder"):
+        lagco.wrap(env, brief_space("tsp"), decoder=decoder)

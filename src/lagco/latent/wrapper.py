@@ -127,6 +127,10 @@ def wrap(
             f"{type(problem).__name__} is not a lagco.ContinuousEnv; derive it from "
             "lagco.ContinuousEnv beside its Gymnasium class"
         )
+    if decoder in ("ranked", "scored"):
+        raise UsageError(f"the {decoder} decoder belongs to an agent that was trained with it")
+    if decoder == "preview" and not hasattr(problem, "preview"):
+        raise UsageError(f"the preview decoder needs {type(problem).__name__}.preview(actions)")
     if isinstance(encoder, str | Path):
         encoder = Encoder.load(encoder)
     space = encoder
