@@ -584,13 +584,16 @@ def test_a_folder_is_solved_into_a_table_and_gone_on_with(tmp_path):
     assert [row["file"] for row in first] == ["notes.txt", "towns.tsp.gz"]
     assert "of no format" in first[0]["error"]
     assert float(first[1]["objective"]) > 0
+    again = list(solve_folder(folder, out, by="solver", turns=2))
+    assert [row["file"] for row in again] == ["notes.txt"]  # it could have been mended
+    (folder / "notes.txt").unlink()
     assert list(solve_folder(folder, out, by="solver", turns=2)) == []
     (folder / "ring.rud").write_bytes((DATA / "ring.rud").read_bytes())
     command = ["solve", str(folder), "--out", str(out), "--by", "solver", "--turns", "2"]
     found = CliRunner().invoke(app, command)
     assert found.exit_code == 0
     assert found.stdout.splitlines()[0].startswith("ring.rud: ")
-    assert len(out.read_text().splitlines()) == 4
+    assert len(out.read_text().splitlines()) == 3
     out.write_text("something else")
     with pytest.raises(LagcoError, match="not a table of answers"):
         list(solve_folder(folder, out))
@@ -757,3 +760,21 @@ def test_the_mode_is_played_from_every_start(monkeypatch):
     modes = [episode for episode in finished if not episode.explore]
     assert sorted(episode.start for episode in modes) == list(range(8))
     assert {len(episode.actions) for episode in modes} == {7}
+
+
+@pytest.mark.parametrize("option", ["--out", "--trace"])
+def test_an_instance_is_not_written_over_by_its_answer(option, tmp_path):
+    path = tmp_path / "towns.tsp"
+    path.write_bytes((DATA / "towns.tsp").read_bytes())
+    command = ["solve", str(path), "--by", "solver", "--turns", "1", option, str(path)]
+    found = CliRunner().invoke(app, command)
+    assert isinstance(found.exception, LagcoError)
+    assert f"{option} {path}: is the file of the instance" in str(found.exception)
+    assert path.read_bytes() == (DATA / "towns.tsp").read_bytes()
+
+
+def test_two_results_are_not_written_to_one_file(tmp_path):
+    out = str(tmp_path / "answer.csv")
+    command = ["solve", str(DATA / "ring.rud"), "--turns", "1", "--out", out, "--trace", out]
+    found = CliRunner().invoke(app, command)
+    assert "is the file of --out; name another file" in str(found.exception)

@@ -94,6 +94,8 @@ class Problem(Scored):
             raise UsageError(suggest("render mode", render_mode, ["rgb_array"]))
         if isinstance(start, str):
             named_start(start)
+        if size is not None and not isinstance(size, int | np.integer):
+            raise UsageError(f"size={size!r}: give a whole number")
         if instance is not None and size is not None:
             raise UsageError(f"give instance= or size={size}, not both")
         self.features = features
