@@ -122,6 +122,15 @@ class Traffic(NetworkProblem):
         return lower_bound(instance, seconds)
 
     @classmethod
+    def relaxed(
+        cls, instance: Instance, seconds: float | None = None
+    ) -> tuple[float, Array] | None:
+        """The bound where demands are split over their paths, and the largest part of each."""
+        from lagco.problems.traffic.solver import relaxed_paths
+
+        return relaxed_paths(instance, seconds)
+
+    @classmethod
     def improve(
         cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
     ) -> Array:
