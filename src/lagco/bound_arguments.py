@@ -28,8 +28,8 @@ from numba.core.errors import TypingError
 
 intrinsic: Any = extending.intrinsic
 _ADDRESS = ir.IntType(64)
-#: functions compiled for arguments of some types, by their dispatcher and a code of these types
-_compiled: dict[tuple[Any, int], Callable[..., Any]] = {}
+#: functions compiled for arguments of some types, by their dispatcher and what tells these apart
+_compiled: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
 
 class BoundType(types.Type):  # type: ignore[misc, unused-ignore]
@@ -77,13 +77,34 @@ def bind(function: Any, arguments: tuple[Any, ...], *more: types.Type) -> Callab
             may change in place, numbers stay as they are.
         more: types of the other arguments of `function`, which are not checked when it is called.
     """
-    written, code = _write(arguments)
-    key = function, code
+    kinds: list[type] = []
+    written, code = _write(_plain(arguments, kinds))
+    key = function, code, *kinds
     if key not in _compiled:
         _compiled[key] = function.compile((BoundType(typeof(arguments)), *more))
-    call = partial(_compiled[key], written.ctypes.data)
-    call.kept = arguments, written  # type: ignore[attr-defined]
+    call = _Call(_compiled[key], written.ctypes.data)
+    call.kept = written, function, arguments, *more
     return call
+
+
+def _plain(value: Any, kinds: list[type]) -> Any:
+    """Tuples without the names of their parts, by which compiled code is not to be found again.
+
+    They look the same to the processor; `kinds` are those met.
+    """
+    if not isinstance(value, tuple):
+        return value
+    kinds.append(type(value))
+    return tuple([_plain(part, kinds) for part in value])
+
+
+class _Call(partial[Any]):
+    """A function with the address of its arguments, which a copy has of its own."""
+
+    kept: tuple[Any, ...]
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:  # type: ignore[override]
+        return bind, self.kept[1:]
 
 
 @njit(cache=True)
