@@ -1,17 +1,19 @@
 """Quality of the agents that come with lagco, beside greedy and random, on fresh instances.
 
     python benchmarks/default_agents.py [--problems tsp,ospf] [--seed 20261] [--instances 20]
-        [--sizes paper,54] [--agents runs/seed-8]
+        [--sizes paper,54] [--agents runs/seed-8,runs/seed-9] [--teacher] [--publish]
 
 One row per problem and size: the paper's range, three times the largest size that the agent was
 trained on, and more for `tsp` and `min-vertex`.
 Gaps to the solver in percent (`cyber-path`: share of the hosts that is owned; `placement`: score on
 the solver's scale), first episode / best of 5, means over the instances with their standard errors.
 Beyond the paper's range references of four problems are cheaper: few sweeps, a hundredth of the
-solver's effort, then local search; maps of 10000 cities have one episode. `--agents` tests those of
-a work folder of ``python -m lagco.agents.shipped.make`` instead, alone. Results go to
-benchmarks/results/default_agents.json; nothing is computed twice, so the command can be stopped and
-given again.
+solver's effort, then local search; where episodes take long there is one. `--agents` tests those of
+work folders of ``python -m lagco.agents.shipped.make`` instead, and says how much they differ with
+the seed of their training; `--teacher` tests what the agents imitate: the problem's own search,
+one of its actions at random. With `--publish` the rows of the paper's range are what `lagco agents`
+shows of the agents of the package. Results go to benchmarks/results/default_agents.json; nothing is
+computed twice, so the command can be stopped and given again.
 """
 
 from __future__ import annotations
@@ -25,8 +27,10 @@ from typing import Any
 import numpy as np
 
 import lagco
-from lagco.agents.shipped import default_agent, shipped_problems
+from lagco.agents.bundle import read_description
+from lagco.agents.shipped import FOLDER, default_agent, shipped_problems
 from lagco.instances import Instance, References, SolverReference
+from lagco.latent.decoder import plain_action
 from lagco.problems import problem_class
 from lagco.store import readable_json, write_atomically
 
@@ -46,9 +50,12 @@ SWEEPS = 1000
 #: sweeps, and efforts of solver and local search, beyond the paper's range, where the usual ones
 #: take minutes per instance
 FEWER_SWEEPS, SOLVED, IMPROVED = 200, 0.01, 0.1
-#: from so many cities on one episode is tested, with a fiftieth of the solver's effort
-ONCE, BRIEF = 10_000, 0.02
+#: rows of one episode
+ONCE = {("tsp", 10_000), ("placement", 150), ("ospf", 54), ("traffic", 54)}
+#: from so many cities on references have this part of the solver's effort
+MANY, BRIEF = 10_000, 0.02
 CHEAPER = ("min-vertex", "placement", "ospf", "traffic")
+FIGURES = FOLDER.parent / "figures.json"
 RESULTS = Path(__file__).parent / "results" / "default_agents.json"
 
 
@@ -56,7 +63,7 @@ def instance_of(problem: str, size: int | None, seed: int, index: int) -> Instan
     """A fresh instance with references."""
     cls = problem_class(problem)
     cheaper = size is not None and problem in CHEAPER
-    effort = SOLVED if cheaper else BRIEF if size is not None and size >= ONCE else 1.0
+    effort = SOLVED if cheaper else BRIEF if size is not None and size >= MANY else 1.0
     drawn = cls.generate(size, seed=seed, index=index)
     count = FEWER_SWEEPS if cheaper else SWEEPS
     sweeps = cls.sweep(drawn, count, 0).sweeps if cls.defines("sweep") else None
@@ -85,6 +92,52 @@ def measured(
     return row
 
 
+class Advised:
+    """Follows the problem's own search, which teaches agents."""
+
+    name = "teacher"
+
+    def act(self, env: Any, rng: np.random.Generator, explore: bool = True) -> Any:
+        """One of the actions that it advises."""
+        advised = env.advise()
+        return plain_action(advised[rng.integers(len(advised))]) if len(advised) else None
+
+
+def tested(arguments: argparse.Namespace, problem: str, size: int | None) -> dict[str, Any]:
+    """Policies by the end of their record's key and by their name."""
+    if arguments.agents:
+        folders = [Path(folder) for folder in arguments.agents.split(",")]
+        return {f"/{folder.name}": {"agent": folder / problem} for folder in folders}
+    if arguments.teacher:
+        return {"/teacher": {"teacher": Advised()}}
+    usual: dict[str, Any] = {"greedy": "greedy", "agent": default_agent(problem)}
+    return {"": usual | ({"random": "random"} if size is None else {})}
+
+
+def publish(problem: str, row: dict[str, dict[str, float]]) -> None:
+    """Write the figures that the package shows of its agent."""
+    figures = json.loads(FIGURES.read_text())
+    units = {"score": "share owned", "solver_score_best": "solver score", "gap": "gap, %"}
+    figures[problem] = {
+        "sha256": read_description(FOLDER / problem)["sha256"],
+        "measure": units[MEASURED.get(problem, "gap")],
+        **{
+            name: {which: round(row[name][which], 4) for which in ("first", "best")}
+            for name in ("random", "greedy", "agent")
+        },
+    }
+    write_atomically(FIGURES, readable_json(figures))
+
+
+def show_spread(key: str, rows: list[dict[str, float]]) -> None:
+    """Print the mean over agents of several training seeds, with its standard error."""
+    shown = []
+    for which in ("first", "best"):
+        values = np.array([row[which] for row in rows])
+        shown.append(f"{values.mean():.3f} ± {values.std(ddof=1) / np.sqrt(len(values)):.3f}")
+    print(f"{key}: {len(rows)} training seeds: {' / '.join(shown)}", flush=True)
+
+
 def main() -> None:
     """Entry point."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -94,7 +147,9 @@ def main() -> None:
         "--instances", type=int, help="In the paper's range; at most so many in other rows."
     )
     parser.add_argument("--sizes", help="Of the rows, `paper` for its range; by default all.")
-    parser.add_argument("--agents", type=Path, help="A folder with an agent per problem.")
+    parser.add_argument("--agents", help="Folders with an agent per problem.")
+    parser.add_argument("--teacher", action="store_true", help="Test the teacher instead.")
+    parser.add_argument("--publish", action="store_true", help="Put figures into the package.")
     arguments = parser.parse_args()
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for problem in arguments.problems.split(","):
@@ -105,27 +160,26 @@ def main() -> None:
             if arguments.sizes and str(size or "paper") not in arguments.sizes.split(","):
                 continue
             key = f"{problem}/{size or 'paper'}/{arguments.seed}/{count}"
-            if arguments.agents is not None:
-                key += f"/{arguments.agents.name}"
-            if key not in known:
-                instances = [
-                    instance_of(problem, size, arguments.seed, index) for index in range(count)
-                ]
-                policies: dict[str, Any] = {"greedy": "greedy", "agent": default_agent(problem)}
-                if size is None:
-                    policies["random"] = "random"
-                if arguments.agents is not None:
-                    policies = {"agent": arguments.agents / problem}
-                episodes = 1 if size is not None and size >= ONCE else 5
-                known[key] = {
-                    name: measured(policy, instances, measure, episodes)
-                    for name, policy in policies.items()
-                }
-                write_atomically(RESULTS, readable_json(known))
-            shown = ", ".join(
-                f"{name} {row['first']:.3f} / {row['best']:.3f}" for name, row in known[key].items()
-            )
-            print(f"{key}: {shown}", flush=True)
+            policies = tested(arguments, problem, size)
+            if not all(key + end in known for end in policies):
+                drawn = [instance_of(problem, size, arguments.seed, i) for i in range(count)]
+            for end, chosen in policies.items():
+                if key + end not in known:
+                    episodes = 1 if (problem, size) in ONCE else 5
+                    known[key + end] = {
+                        name: measured(policy, drawn, measure, episodes)
+                        for name, policy in chosen.items()
+                    }
+                    write_atomically(RESULTS, readable_json(known))
+                shown = ", ".join(
+                    f"{name} {row['first']:.3f} / {row['best']:.3f}"
+                    for name, row in known[key + end].items()
+                )
+                print(f"{key}{end}: {shown}", flush=True)
+                if arguments.publish and size is None and not end:
+                    publish(problem, known[key])
+            if len(policies) > 1:
+                show_spread(key, [known[key + end]["agent"] for end in policies])
 
 
 if __name__ == "__main__":

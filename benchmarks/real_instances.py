@@ -1,6 +1,9 @@
 """Answers on real instance files: agent, solver and portfolio side by side.
 
     python benchmarks/real_instances.py FOLDER [--seconds 2] [--long 60] [--only tsplib] [--again]
+                                        [--files Geant,G1] [--results FILE]
+
+Byte code and compiled code are kept between the calls, as in an installation.
 
 FOLDER has one subfolder per collection; files `optima.txt` and `best_known.txt` in them hold known
 values as in `berlin52 : 7542`. Every answer is a call of the command `lagco solve` on one core, its
@@ -8,14 +11,16 @@ time counted from the start of the command to its end; in processor seconds, whi
 clock where nothing else runs (`--clock` counts by the clock). Topologies are answered as `ospf` and
 as `traffic`. What is not known is compared with the best value of these runs and of all longer
 ones there are, of which `--long` makes one more per file, of the portfolio. Results go to
-benchmarks/results/real_instances.json; nothing is computed twice, so the command can be stopped and
-given again. `--again` forgets the answers of `--seconds` and keeps the longer ones.
+benchmarks/results/real_instances.json or `--results`; nothing is computed twice, so the command can
+be stopped and given again. `--again` forgets the answers of `--seconds` and keeps the longer
+ones.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import resource
 import subprocess
@@ -32,6 +37,7 @@ from lagco.store import readable_json, write_atomically
 
 RESULTS = Path(__file__).parent / "results" / "real_instances.json"
 BY = ("agent", "solver", "portfolio")
+_NO_BYTE_CODE = "PYTHONDONTWRITEBYTECODE"
 _NO_INSTANCE = {"optima.txt", "best_known.txt", "README.md"}
 
 
@@ -71,7 +77,10 @@ def answer(path: Path, problem: str, by: str, seconds: float, clock: bool) -> di
     command = ["-m", "lagco"] if clock else ["-c", _BY_PROCESSOR]
     began, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
-        [sys.executable, *command, *words, "--json"], capture_output=True, text=True
+        [sys.executable, *command, *words, "--json"],
+        capture_output=True,
+        text=True,
+        env={name: value for name, value in os.environ.items() if name != _NO_BYTE_CODE},
     )
     took = time.perf_counter() - began
     if not clock:
@@ -87,7 +96,8 @@ def answer(path: Path, problem: str, by: str, seconds: float, clock: bool) -> di
 
 def measured(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """One entry per file and problem: the answers, and what they are compared with."""
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    kept = arguments.results
+    results = json.loads(kept.read_text()) if kept.exists() else {}
     entries = []
     for folder in sorted(path for path in arguments.folder.iterdir() if path.is_dir()):
         if arguments.only and folder.name not in arguments.only.split(","):
@@ -98,6 +108,8 @@ def measured(arguments: argparse.Namespace) -> list[dict[str, Any]]:
                     del results[key]
         known = known_values(folder)
         for path, problem, size in files_of(folder):
+            if not path.name.startswith(tuple(arguments.files.split(","))):
+                continue
             maximise = problem_class(problem).maximise
             wanted = [(by, arguments.seconds) for by in BY]
             if path.stem not in known and arguments.long:
@@ -107,7 +119,7 @@ def measured(arguments: argparse.Namespace) -> list[dict[str, Any]]:
                 key = f"{about}{by}/{seconds:g}"
                 if key not in results:
                     results[key] = answer(path, problem, by, seconds, arguments.clock)
-                    write_atomically(RESULTS, readable_json(results))
+                    write_atomically(kept, readable_json(results))
                 answers[by, seconds] = results[key]
             values = [found["objective"] for k, found in results.items() if k.startswith(about)]
             best = known.get(path.stem, (max if maximise else min)(values))
@@ -152,6 +164,8 @@ def main() -> None:
     parser.add_argument("--long", type=float, default=0.0, help="Seconds of a longer run.")
     parser.add_argument("--clock", action="store_true", help="Count by the clock.")
     parser.add_argument("--only", help="Subfolders, with commas.")
+    parser.add_argument("--files", default="", help="Beginnings of files' names, with commas.")
+    parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--again", action="store_true", help="Answer everything once more.")
     entries = measured(parser.parse_args())
     columns = ("file", "problem", "size", "best", *BY, "found by", "bound", "seconds")

@@ -332,3 +332,35 @@ def test_an_answer_is_finished_however_little_time_there_is():
     answer = lagco.solve({"clients": 40}, problem=Previewed, seconds=1e-6)
     assert answer.valid
     assert answer.episodes >= 1
+
+
+class Brief(IndependentSet):
+    """An environment that ends after three steps, though more could be done."""
+
+    def reset(self, *, seed=None, options=None):
+        self.steps = 0
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        self.steps += 1
+        observation, reward, _, _, info = super().step(action)
+        return observation, reward, self.steps == 3, False, info
+
+    def is_valid_action(self, action):
+        return not self.picked[action]
+
+    def free(self, node):
+        return not self.picked[node]
+
+
+def test_an_answer_takes_no_action_after_the_end_of_an_episode():
+    make = partial(Brief, n=12)
+    answer = lagco.solve(
+        3, problem=make, by="random", search="reconstruct", turns=40, progress=False
+    )
+    assert len(answer.solution) == 3
+    assert answer.valid
+    env = problem_class(make)(answer.instance)
+    env.reset(options={"start": answer.solution})
+    with pytest.raises(lagco.errors.ResetNeeded, match="the episode is over"):
+        env.step(env.sample_valid_action())

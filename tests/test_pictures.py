@@ -57,6 +57,16 @@ def test_title_and_legend_of_a_picture_are_inside_it(problem, side):
     assert axes.get_legend() or axes.child_axes, "colours mean something: say what"
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_title_and_legend_are_beside_cities_on_a_line(axis):
+    cities = np.zeros((5, 2))
+    cities[:, axis] = np.arange(5.0)
+    axes = drawn(played("tsp", lagco.instances.Instance("tsp", "line", 5, {"coordinates": cities})))
+    line = axes.lines[0].get_window_extent()
+    assert axes.title.get_window_extent().y0 > line.y1
+    assert axes.get_legend().get_window_extent().y1 < line.y0
+
+
 def test_a_colour_bar_has_some_length_beside_a_long_title_on_a_small_picture():
     def draw(axes):
         draw_colour_bar(axes, axes.scatter([0, 1], [0, 1], c=[0.0, 2.0]), "a title" * 9)

@@ -344,16 +344,59 @@ class Solutions:
 
 @pytest.mark.parametrize("agent", [None, "default"])
 def test_an_agent_waits_until_the_solver_finds_nothing_better(agent):
-    task = worked_on(problem_class("tsp").generate(10), seconds=1e9)
+    now = [0.0]
+    instance = problem_class("tsp").generate(10)
+    task = worked_on(instance, seconds=1e9, clock=lambda: now[0])
     solver, episodes, improving, _bound = Request(agent=agent).members(task)
     assert not episodes.ready()
     assert not improving.ready()
     assert not solver.stagnates()
-    for _ in range(200):
+    for _ in range(20):
         solver.turn()
-        if solver.stagnates():
-            break
+    assert not solver.stagnates()  # many turns, but hardly any of the time
+    now[0] = 0.25e9
+    assert solver.stagnates()
     assert episodes.ready()
+
+
+def test_a_portfolio_goes_on_from_the_rounded_relaxation(monkeypatch):
+    cls = problem_class("traffic")
+    instance = cls.generate(14)
+    bound, rounded = cls.relaxed(instance)
+    assert bound == cls.bound(instance)
+    assert cls.evaluate_solution(instance, rounded) >= bound * (1.0 - 1e-9)
+    task = worked_on(instance, turns=40)
+    following, bounding = Request().members(task)[-2:]
+    assert not following.ready()
+    bounding.turn()
+    assert task.record.bound == bound
+    assert task.record.best.by == following.name
+    assert following.ready()
+    assert following.leads()
+    assert following.turn()
+    assert not bounding.brings()
+    monkeypatch.setattr(cls, "relaxed", classmethod(lambda *_: pytest.fail("asked for")))
+    assert len(Request("solver").members(task)) == 2
+    run_members(Request("solver").members(task), task)
+
+
+@pytest.mark.parametrize("name", ["traffic", "ospf"])
+def test_an_agent_without_the_time_for_an_episode_is_helped_by_greedy(name):
+    now = [0.0]
+
+    def clock():
+        now[0] += 0.01
+        return now[0]
+
+    cls = problem_class(name)
+    instance = cls.generate(12)
+    task = worked_on(instance, seconds=3.0, clock=clock)
+    (episodes,) = [m for m in Request("agent").members(task) if isinstance(m, Episodes)]
+    run_members([episodes], task)
+    assert episodes.name.endswith(", with steps of greedy")
+    start = cls(instance, start="default")
+    start.reset(seed=0)
+    assert task.record.best.objective < start.objective()
 
 
 @pytest.mark.parametrize("seconds", [0.5, 60.0])
@@ -392,7 +435,8 @@ def test_with_as_many_turns_of_the_solver_a_portfolio_is_never_worse(name, monke
         return goes_on
 
     monkeypatch.setattr(LocalSearch, "turn", noted)
-    monkeypatch.setattr(cls, "bound", classmethod(lambda *_: None))
+    for hook in ("bound", "relaxed"):
+        monkeypatch.setattr(cls, hook, classmethod(lambda *_: None))
     instance = cls.generate(12)
     together = lagco.solve(instance, agent="default", turns=80)
     shares, beside = dict(together.shares), list(turns)
@@ -498,7 +542,7 @@ def test_a_search_that_finds_better_has_most_of_the_time_whoever_holds_the_best(
 def test_a_default_agent_that_cannot_be_loaded_is_noted_and_one_that_was_asked_for_is_not(
     monkeypatch,
 ):
-    def broken(name):
+    def broken(name, instance):
         raise LagcoError("the bundle is damaged")
 
     monkeypatch.setattr("lagco.agents.shipped.default_agent", broken)
@@ -584,13 +628,16 @@ def test_a_folder_is_solved_into_a_table_and_gone_on_with(tmp_path):
     assert [row["file"] for row in first] == ["notes.txt", "towns.tsp.gz"]
     assert "of no format" in first[0]["error"]
     assert float(first[1]["objective"]) > 0
+    again = list(solve_folder(folder, out, by="solver", turns=2))
+    assert [row["file"] for row in again] == ["notes.txt"]  # it could have been mended
+    (folder / "notes.txt").unlink()
     assert list(solve_folder(folder, out, by="solver", turns=2)) == []
     (folder / "ring.rud").write_bytes((DATA / "ring.rud").read_bytes())
     command = ["solve", str(folder), "--out", str(out), "--by", "solver", "--turns", "2"]
     found = CliRunner().invoke(app, command)
     assert found.exit_code == 0
     assert found.stdout.splitlines()[0].startswith("ring.rud: ")
-    assert len(out.read_text().splitlines()) == 4
+    assert len(out.read_text().splitlines()) == 3
     out.write_text("something else")
     with pytest.raises(LagcoError, match="not a table of answers"):
         list(solve_folder(folder, out))
@@ -757,3 +804,21 @@ def test_the_mode_is_played_from_every_start(monkeypatch):
     modes = [episode for episode in finished if not episode.explore]
     assert sorted(episode.start for episode in modes) == list(range(8))
     assert {len(episode.actions) for episode in modes} == {7}
+
+
+@pytest.mark.parametrize("option", ["--out", "--trace"])
+def test_an_instance_is_not_written_over_by_its_answer(option, tmp_path):
+    path = tmp_path / "towns.tsp"
+    path.write_bytes((DATA / "towns.tsp").read_bytes())
+    command = ["solve", str(path), "--by", "solver", "--turns", "1", option, str(path)]
+    found = CliRunner().invoke(app, command)
+    assert isinstance(found.exception, LagcoError)
+    assert f"{option} {path}: is the file of the instance" in str(found.exception)
+    assert path.read_bytes() == (DATA / "towns.tsp").read_bytes()
+
+
+def test_two_results_are_not_written_to_one_file(tmp_path):
+    out = str(tmp_path / "answer.csv")
+    command = ["solve", str(DATA / "ring.rud"), "--turns", "1", "--out", out, "--trace", out]
+    found = CliRunner().invoke(app, command)
+    assert "is the file of --out; name another file" in str(found.exception)

@@ -9,6 +9,7 @@ import numpy as np
 
 from lagco.core.adapter import made
 from lagco.core.checker import Finding, check_rules
+from lagco.core.checker.finding import shown
 from lagco.core.env import ContinuousEnv
 from lagco.errors import CheckError, LagcoError, MissingExtra
 from lagco.problems import AnyProblem, described, load_object, problem_class
@@ -91,8 +92,14 @@ def _check_encoding(env: ContinuousEnv, seed: int) -> list[Finding]:
         ended = False
         while np.isfinite(observation).all() and not ended and step < _ENCODED_STEPS:
             step += 1
-            observation, _, terminated, truncated, _ = latent.step(latent.action_space.sample())
+            space = env.action_space
+            observation, _, terminated, truncated, info = latent.step(latent.action_space.sample())
             ended = terminated or truncated
+            action = info.get("action")
+            if action is not None and not space.contains(action):
+                seen = f"gives {shown(action)} for a declared action, which is not in {space}"
+                remedy = "let action_space hold every declared action: a path of h hops has h + 1"
+                return [Finding("action", "actions_from_parts()", seen, f"{remedy} nodes", step)]
     except MissingExtra:
         return []  # what is missing is said when it is asked for
     except LagcoError as error:

@@ -72,7 +72,9 @@ def assert_equal_gradients(model, policy, evaluate):
     """The update's loss and gradient equal those of autograd through the policy."""
     rollout = model.rollout()
     chosen = np.random.default_rng(0).permutation(len(rollout.returns))[:48]
+    model.network.begin(rollout.observations)
     parts = model.differentiate(rollout, chosen, WEIGHTING)
+    model.network.finish()
     found = {name: p.grad.clone() for name, p in model.policy.named_parameters()}
     loss = reference_loss(rollout, chosen, *evaluate(rollout, chosen))
     policy.zero_grad()
@@ -152,6 +154,7 @@ def test_log_probabilities_of_a_rollout_are_those_of_the_policy(method):
         model.learn(1, callback=_StopBeforeUpdate())
     rollout = model.rollout()
     everything = np.arange(len(rollout.returns))
+    model.network.begin(rollout.observations)
     parts = model.differentiate(rollout, everything, WEIGHTING)
     assert parts[3] == pytest.approx(0.0, abs=1e-6)  # divergence
     assert parts[4] == 0.0  # clipped
@@ -179,8 +182,11 @@ def test_gradients_of_iterative_equal_those_of_autograd():
         np.testing.assert_allclose(found[name], parameter.grad, atol=1e-5, err_msg=name)
 
 
-def test_a_step_is_that_of_adam():
-    model, _ = after_rollout("projection")
+@pytest.mark.parametrize(
+    ("method", "problem"), [("projection", "tsp"), ("p-discrete", "tsp"), ("p-discrete-m", "ospf")]
+)
+def test_a_step_is_that_of_adam(method, problem):
+    model, _ = after_rollout(method, problem)
     torch.manual_seed(1)
     before = [parameter.detach().clone() for parameter in model.policy.parameters()]
     twins = [nn.Parameter(array) for array in before]
@@ -188,12 +194,17 @@ def test_a_step_is_that_of_adam():
     adam = torch.optim.Adam(twins, **settings)
     rollout = model.rollout()
     for start in (0, 32, 64):
+        model.network.begin(rollout.observations)
         model.differentiate(rollout, np.arange(start, start + 32), WEIGHTING)
+        model.network.finish()
         for twin, parameter in zip(twins, model.policy.parameters(), strict=True):
             twin.grad = parameter.grad.clone()
         nn.utils.clip_grad_norm_(twins, 0.5)
         adam.step()
-        model.network.joint.descend(0.5)
+        model.network.begin(rollout.observations)
+        model.differentiate(rollout, np.arange(start, start + 32), WEIGHTING)
+        model.network.descend(0.5)
+        model.network.finish()
         if start == 32:
             model.bind()  # goes on where the optimiser was
     for twin, parameter in zip(twins, model.policy.parameters(), strict=True):

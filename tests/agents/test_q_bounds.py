@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lagco.agents.action_tables import ActionTables
-from lagco.agents.q_network import SplitQ, _Stacked
+from lagco.agents.q_network import SplitQ
 
 OBSERVED, WIDTHS = 6, (5, 4, 3)
 
@@ -62,8 +62,8 @@ def test_most_actions_are_left_out_where_q_is_almost_linear(rng):
     q = network(rng, (48, 24), 0.05)
     sets = [random_set(rng, (20, 30), 0.7)]
     observations = rng.normal(size=(1, OBSERVED)).astype(np.float32)
-    passed = q._candidates(q._observed(observations), _Stacked(sets, q._for_action))
-    assert 0 < len(passed) < 0.2 * len(sets[0])
+    *_, passed = q.search(observations, sets)
+    assert 0 < passed < 0.2 * len(sets[0])
 
 
 def test_states_without_actions_have_no_best_one(rng):

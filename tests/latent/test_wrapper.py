@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import gymnasium as gym
 import numpy as np
 import pytest
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 import lagco
+from examples.facility import Facility
 from lagco.errors import ResetNeeded, UsageError
 from lagco.generation import generate_instance
 from lagco.problems import problem_class
@@ -65,3 +69,24 @@ def test_a_decoder_that_chooses_among_nothing_is_refused(k):
     tsp = problem_class("tsp")(generate_instance("tsp", size=8))
     with pytest.raises(UsageError, match=f"k={k}: a decoder chooses among at least 1"):
         lagco.wrap(tsp, brief_space("tsp"), k=k)
+
+
+@pytest.mark.parametrize("way", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_in_the_middle_of_an_episode_goes_on_as_the_original_does(way):
+    env = makers()[0]()
+    env.reset(seed=3)
+    env.action_space.seed(0)
+    env.step(env.action_space.sample())
+    twin = way(env)
+    for _ in range(5):
+        point = env.action_space.sample()
+        first, second = env.step(point), twin.step(point)
+        np.testing.assert_allclose(first[0], second[0], rtol=1e-5, atol=1e-6)
+        assert first[4]["action"] == second[4]["action"]
+
+
+@pytest.mark.parametrize("decoder", ["preview", "scored", "ranked"])
+def test_a_decoder_that_the_environment_cannot_serve_is_refused_at_once(decoder):
+    env = Facility()
+    with pytest.raises(UsageError, match=f"the {decoder} decoder"):
+        lagco.wrap(env, brief_space("tsp"), decoder=decoder)

@@ -9,16 +9,17 @@ from lagco.agents.shipped import default_agent
 from lagco.generation import generate_instance
 from lagco.latent.decoder import Decoder
 from lagco.problems import problem_class
+from lagco.problems.max_cut import plan as max_cut_plan
 from lagco.problems.ospf import plan as ospf_plan
 from lagco.problems.placement import plan as placement_plan
 
-NAMES = ["ospf", "placement"]
+NAMES = ["ospf", "placement", "max-cut"]
 
 
 def environment(name, features="full", size=12):
     instance = generate_instance(name, seed=4, index=0, size=size, references=["sweeps"], sweeps=50)
     # from the worst weights a plan may be too far for the steps of an episode
-    start = "default" if name == "ospf" else "worst"
+    start = "worst" if name == "placement" else "default"
     return problem_class(name)(instance, features=features, start=start)
 
 
@@ -35,7 +36,11 @@ def follow(env):
 
 
 def promised(env):
-    return env._plan[1] if env.name == "ospf" else env._survey.aim[1]
+    return env._survey.aim[1] if env.name == "placement" else env._plan[1]
+
+
+def as_set(actions):
+    return {tuple(np.atleast_1d(action).tolist()) for action in actions}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -55,8 +60,7 @@ def test_suggestions_lead_to_what_the_plan_promises(name):
 def test_the_search_advises_what_leads_to_the_plan(name):
     env = environment(name)
     env.reset(seed=1)
-    advised = {tuple(action) for action in env.advise().tolist()}
-    assert {tuple(action) for action in env.suggested_actions().tolist()} <= advised
+    assert as_set(env.suggested_actions()) <= as_set(env.advise())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -79,8 +83,9 @@ def test_asking_for_a_plan_changes_neither_views_nor_random_numbers(name):
             env.step(action)
 
 
-def test_episodes_of_a_seed_have_the_same_plan_and_others_another():
-    env, plans = environment("ospf"), []
+@pytest.mark.parametrize(("name", "size"), [("ospf", 12), ("max-cut", 60)])
+def test_episodes_of_a_seed_have_the_same_plan_and_others_another(name, size):
+    env, plans = environment(name, size=size), []
     for seed in (1, 1, 2):
         env.reset(seed=seed)
         env.suggested_actions()
@@ -88,12 +93,23 @@ def test_episodes_of_a_seed_have_the_same_plan_and_others_another():
     assert plans[0] == plans[1] != plans[2]
 
 
-def test_networks_that_take_too_long_have_no_plan(monkeypatch):
-    monkeypatch.setattr(ospf_plan, "WORK", 1)
-    env = environment("ospf")
+@pytest.mark.parametrize(("name", "module"), [("ospf", ospf_plan), ("max-cut", max_cut_plan)])
+def test_what_takes_too_long_has_no_plan(name, module, monkeypatch):
+    monkeypatch.setattr(module, "WORK", 1)
+    env = environment(name)
     env.reset(seed=1)
     assert not len(env.suggested_actions())
-    assert len(env.advise())  # the search by single links remains
+    assert len(env.advise())  # the search by single elements remains
+
+
+def test_the_plan_of_a_cut_is_at_most_half_of_the_nodes_away_whatever_its_sides_are_called():
+    env = environment("max-cut", size=40)
+    for start in (np.zeros(40, int), np.ones(40, int), np.arange(40) % 2):
+        env.reset(seed=3, options={"start": start})
+        env.suggested_actions()
+        sides, cut = env._plan
+        assert np.count_nonzero(sides != start) <= 20
+        assert env.evaluate_solution(env.instance, sides) == pytest.approx(cut)
 
 
 def test_a_ranker_aims_at_the_best_of_several_plans(monkeypatch):
@@ -105,7 +121,21 @@ def test_a_ranker_aims_at_the_best_of_several_plans(monkeypatch):
     assert env._survey.aim[1] == env._survey.promised <= several
 
 
-@pytest.mark.parametrize("name", NAMES)
+def test_suggested_paths_are_valid_and_contain_the_best_relief_of_the_fullest_link():
+    env = environment("traffic")
+    rng = np.random.default_rng(2)
+    env.reset(seed=2)
+    for _ in range(20):
+        suggested = env.suggested_actions()
+        assert env.are_valid_actions(suggested).all()
+        valid = env.valid_actions()
+        before, reached = env.objective(), -env.preview(valid)
+        if reached.min() < before * (1 - 1e-6):
+            assert (-env.preview(suggested)).min() < before
+        env.step(valid[rng.integers(len(valid))])
+
+
+@pytest.mark.parametrize("name", [*NAMES, "traffic"])
 def test_a_ranker_sees_suggestions_behind_the_nearest_actions(name):
     agent = default_agent(name)
     env = environment(name)
@@ -118,8 +148,8 @@ def test_a_ranker_sees_suggestions_behind_the_nearest_actions(name):
     )
     np.testing.assert_array_equal(found.indices[:3], nearest.indices)
     assert (np.diff(found.scores) <= 1e-4).all()
-    rows = {tuple(row) for row in actor.view.raw(found.indices).tolist()}
+    rows = as_set(actor.view.raw(found.indices))
     assert len(rows) == len(found.scores)
-    assert {tuple(row) for row in env.suggested_actions().tolist()} <= rows
+    assert as_set(env.suggested_actions()) <= rows
     plain = Decoder("nearest", 1, "inner").candidates(actor.view, proto)
     assert len(plain.scores) == 1

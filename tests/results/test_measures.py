@@ -21,6 +21,11 @@ def test_gaps_are_in_percent_of_the_reference():
     assert improvement(3.0, 2.0, maximise=True) == 1.0 == improvement(2.0, 3.0, maximise=False)
 
 
+@pytest.mark.parametrize("maximise", [False, True])
+def test_no_gap_is_a_plain_zero(maximise):
+    assert str(gap(44.0, 44.0, maximise=maximise)) == "0.0"
+
+
 def test_a_problem_measures_by_the_same_gap():
     instance = generate_instance("tsp", size=7, references=("sweeps", "solver"), sweeps=10)
     env: Problem = problem_class("tsp")(instance)

@@ -7,8 +7,9 @@ from pathlib import Path
 import lagco
 from lagco.store import sources
 from lagco.store.sources import _path_of, closure
-from lagco.study import code
-from lagco.study.code import code_version
+from lagco.study.code import TRAINING, code_version
+
+GENERATION = ("lagco.generation",)
 
 
 def test_what_a_task_reaches():
@@ -20,16 +21,16 @@ def test_what_a_task_reaches():
 
 
 def test_problems_differ():
-    assert code_version("tsp") != code_version("ospf")
-    assert code_version("tsp") == code_version("tsp")
-    assert code_version("tsp")["version"] == lagco.__version__
+    assert code_version("tsp", GENERATION) != code_version("ospf", GENERATION)
+    assert code_version("tsp", GENERATION) == code_version("tsp", GENERATION)
+    assert code_version("tsp", GENERATION)["version"] == lagco.__version__
 
 
 def test_methods_differ():
     """The registry names modules in texts, which no import shows."""
     names = ("p-discrete", "iterative", "projection", "soft-projection")
-    assert len({code_version("tsp", name)["hash"] for name in names}) == len(names)
-    reached = closure(["lagco.agents.iterative", *code.ROOTS], {"lagco"})
+    assert len({code_version("tsp", TRAINING, name)["hash"] for name in names}) == len(names)
+    reached = closure(["lagco.agents.iterative", *TRAINING], {"lagco"})
     assert "lagco.agents.replay" in reached
     assert not {"lagco.agents.soft_projection", "lagco.agents.ranker"} & reached
 
@@ -37,15 +38,21 @@ def test_methods_differ():
 def _hash():
     for function in (sources._imports, sources._path_of, code_version):
         function.cache_clear()
-    return code_version("their_package.problem:Mine")["hash"]
+    return code_version("their_package.problem:Mine", GENERATION)["hash"]
 
 
 def test_an_edit_of_a_method_concerns_its_own_runs_alone(monkeypatch):
     def version(name):
         code_version.cache_clear()
-        return code_version("tsp", name)["hash"]
+        return code_version("tsp", TRAINING, name)["hash"]
 
+    def made(module):
+        code_version.cache_clear()
+        return code_version("tsp", (module,))["hash"]
+
+    makers = ("lagco.generation", "lagco.embedding.pretrain")
     before = {name: version(name) for name in ("iterative", "projection")}
+    data_and_encoder = [made(module) for module in makers]
     read = Path.read_bytes
     edit = b"# edited"
     monkeypatch.setattr(
@@ -53,6 +60,7 @@ def test_an_edit_of_a_method_concerns_its_own_runs_alone(monkeypatch):
     )
     assert version("iterative") != before["iterative"]
     assert version("projection") == before["projection"]
+    assert [made(module) for module in makers] == data_and_encoder
     code_version.cache_clear()
 
 

@@ -60,7 +60,7 @@ def toys(monkeypatch):
 
 
 def toy(number, *needs):
-    spec = {"problem": "tsp", "number": number, "code": code_version("tsp")}
+    spec = {"problem": "tsp", "number": number, "code": code_version("tsp", ("lagco.generation",))}
     return Task("toy", f"toy{number}", spec, tuple(task.key for task in needs))
 
 
@@ -108,7 +108,11 @@ def test_a_task_that_kills_its_workers_is_given_up(tmp_path):
 
 def test_other_code_is_refused(tmp_path):
     ledger = Ledger(tmp_path)
-    spec = {"problem": "tsp", "number": 1, "code": {"version": "0", "hash": "0" * 64}}
+    spec = {
+        "problem": "tsp",
+        "number": 1,
+        "code": {"version": "0", "method": None, "modules": [], "hash": "0" * 64},
+    }
     assert execute(ledger, [Task("toy", "old", spec)], Inline())
     assert "other code" in ledger.failure(Task("toy", "old", spec))["error"]
 

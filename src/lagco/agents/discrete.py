@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import gymnasium as gym
@@ -31,6 +32,7 @@ from lagco.agents.network import (
     ppo_arguments,
     take_network,
 )
+from lagco.agents.padded_network import PaddedNetwork
 from lagco.agents.padding import FACTS, PaddedActions, PaddingObservation, Widths
 from lagco.agents.ppo import BatchedPPO
 from lagco.agents.vector_env import ProblemVecEnv
@@ -128,6 +130,10 @@ class PaddingVecEnv(_PaddedActionEnv):
     def _observe(self, index: int, out: Array) -> None:
         self._seen[index](out)
 
+    def instance_numbers(self) -> Array:
+        """Numbers of the instances that are solved now: (N,)."""
+        return np.array(self._numbers)
+
 
 class PooledVecEnv(LatentVecEnv, _PaddedActionEnv):
     """Pooled embeddings without the summary of actions, padded actions.
@@ -219,6 +225,8 @@ class DiscreteMethod(Method):
         """See :class:`~lagco.agents.method.Method`."""
         keywords, arguments = policy_arguments(config), ppo_arguments(config)
         assert isinstance(env, _PaddedActionEnv)
+        if isinstance(env, PaddingVecEnv):
+            arguments["network"] = partial(PaddedNetwork, groups=env.instance_numbers)
         if self._masked:
             masked = CategoricalHead(env.action_masks)
             return MaskedPPO(

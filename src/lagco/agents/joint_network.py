@@ -63,7 +63,10 @@ class JointNetwork:
         optimiser: Adam over all parameters of the module, in one group.
 
     Attributes:
-        gradient: of all parameters, one behind the other.
+        flat: all parameters, one behind the other.
+        gradient: of all parameters.
+        moments: means and squares that Adam keeps of it, and the number of steps.
+        group: settings of Adam.
         layers: the first layers as one, and those behind them per perceptron.
     """
 
@@ -79,9 +82,9 @@ class JointNetwork:
         leading: list[Any] = [*(layer.weight for layer in first), *(layer.bias for layer in first)]
         chosen = {id(parameter) for parameter in leading}
         ordered = [*leading, *(p for p in module.parameters() if id(p) not in chosen)]
-        self._flat, self.gradient = _flatten(ordered)
-        self._moments = _flatten_state(ordered, optimiser)
-        self._group = optimiser.param_groups[0]
+        self.flat, self.gradient = _flatten(ordered)
+        self.moments = _flatten_state(ordered, optimiser)
+        self.group = optimiser.param_groups[0]
         self._widths = [len(layer.bias) for layer in first]
         shape = sum(self._widths), first[0].weight.shape[1]
         self._first = _Layer(first[0].weight, first[0].bias, shape)
@@ -111,7 +114,12 @@ class JointNetwork:
     def forward_last(self, inputs: Tensor) -> Tensor:
         """Outputs (B, ·) of the last perceptron alone, which are not differentiated."""
         first, width = self._first, self._widths[-1]
-        found = torch.addmm(first.bias[-width:], inputs, first.transposed[:, -width:])
+        return self.pass_last(
+            torch.addmm(first.bias[-width:], inputs, first.transposed[:, -width:])
+        )
+
+    def pass_last(self, found: Tensor) -> Tensor:
+        """The same from what leaves its first layer (B, ·)."""
         for layer in self._rest[-1]:
             found = layer.forward(self._activation(found))
         return found
@@ -132,15 +140,19 @@ class JointNetwork:
         factor = most / (float(self.gradient.norm()) + 1e-6)
         if factor < 1.0:
             self.gradient.mul_(factor)
-        group, (mean, square, step) = self._group, self._moments
-        step.add_(1.0)
+        self.moments[2].add_(1.0)
+        self.adam([(self.flat, self.gradient, *self.moments[:2])])
+
+    def adam(self, parts: Sequence[tuple[Tensor, Tensor, Tensor, Tensor]]) -> None:
+        """A step of Adam for some weights, gradients, means and squares; steps are not counted."""
+        group, step = self.group, self.moments[2]
         torch._fused_adam_(  # torch.optim.adam.adam takes as long to get here as this takes
-            [self._flat],
-            [self.gradient],
-            [mean],
-            [square],
+            [weight for weight, *_ in parts],
+            [gradient for _, gradient, *_ in parts],
+            [mean for _, _, mean, _ in parts],
+            [square for *_, square in parts],
             [],
-            [step],
+            [step] * len(parts),
             amsgrad=False,
             lr=group["lr"],
             beta1=group["betas"][0],
@@ -193,14 +205,23 @@ class _Chain:
 
 
 class _Buffers:
-    """What a pass over a batch of `rows` rows writes to."""
+    """What a pass over a batch of `rows` rows writes to; inputs where they are copied there."""
 
     def __init__(self, joint: JointNetwork, rows: int) -> None:
         first, rest = joint.layers
         self.inputs = torch.empty(rows, first.weight.shape[1])
         self.first, self.changes = torch.empty(2, rows, len(first.bias))
         starts = np.cumsum([0, *(layers[0].weight.shape[1] for layers in rest[:-1])]).tolist()
-        self.chains = [_Chain(each, low, rows) for each, low in zip(rest, starts, strict=True)]
+        self._chains = [_Chain(each, low, rows) for each, low in zip(rest, starts, strict=True)]
+
+    def differentiate(self, entered: Array, loss: Callable[[Array, Array], Loss]) -> Loss:
+        """Gradients of all layers but the first, and :attr:`changes`, that of what leaves it."""
+        policy, valuing = self._chains
+        found = loss(policy.forward(entered), valuing.forward(entered)[:, 0])
+        changes = self.changes.numpy()
+        policy.backward(found.outputs, changes)
+        valuing.backward(found.values[:, None], changes)
+        return found
 
 
 class TwinNetwork:
@@ -254,20 +275,32 @@ class TwinNetwork:
                 torch.from_numpy(found.values).to(device),
             )
             return found
-        buffers = self._buffers.get(len(chosen))
-        if buffers is None:
-            buffers = self._buffers[len(chosen)] = _Buffers(self.joint, len(chosen))
+        buffers = self.buffers(len(chosen))
         first, _ = self.joint.layers
         inputs = torch.index_select(observations, 0, rows, out=buffers.inputs)
         entered = torch.addmm(first.bias, inputs, first.transposed, out=buffers.first).numpy()
-        policy, valuing = buffers.chains
-        found = loss(policy.forward(entered), valuing.forward(entered)[:, 0])
-        changes = buffers.changes.numpy()
-        policy.backward(found.outputs, changes)
-        valuing.backward(found.values[:, None], changes)
+        found = buffers.differentiate(entered, loss)
         torch.mm(buffers.changes.t(), inputs, out=first.weight_gradient)
-        sum_columns(changes, _numpy(first.bias_gradient))
+        sum_columns(buffers.changes.numpy(), _numpy(first.bias_gradient))
         return found
+
+    def buffers(self, rows: int) -> _Buffers:
+        """What a batch of so many rows is written to."""
+        found = self._buffers.get(rows)
+        if found is None:
+            found = self._buffers[rows] = _Buffers(self.joint, rows)
+        return found
+
+    def begin(self, observations: Tensor) -> None:
+        """An update by these observations (T, w) begins: steps of :meth:`differentiate` and
+        :meth:`descend`."""
+
+    def descend(self, most: float) -> None:
+        """A step of Adam by the gradient, its norm cut to `most`."""
+        self.joint.descend(most)
+
+    def finish(self) -> None:
+        """An update is over: parameters, what Adam keeps of them, and gradients are written."""
 
     def policy(self) -> Callable[[Array], Array]:
         """The policy as it is now, from few observations (N, w) to its outputs (N, d)."""

@@ -26,14 +26,22 @@ class BatchedPPO(PPO):
 
     Args:
         head: makes the head of the policy.
+        network: makes what passes and differentiates its networks.
     """
 
-    def __init__(self, *arguments: Any, head: Callable[[Any], Head], **options: Any) -> None:
+    def __init__(
+        self,
+        *arguments: Any,
+        head: Callable[[Any], Head],
+        network: Callable[[Any], TwinNetwork] = TwinNetwork,
+        **options: Any,
+    ) -> None:
         self._make_head = head
+        self._make_network = network
         super().__init__(*arguments, **options)
 
     def _excluded_save_params(self) -> list[str]:
-        return [*super()._excluded_save_params(), "head", "network", "_make_head"]
+        return [*super()._excluded_save_params(), "head", "network", "_make_head", "_make_network"]
 
     def _setup_learn(self, *arguments: Any, **options: Any) -> Any:
         found = super()._setup_learn(*arguments, **options)
@@ -43,7 +51,7 @@ class BatchedPPO(PPO):
     def bind(self) -> None:
         """Make head and networks of the policy as it is now: its modules may be exchanged."""
         self.head = self._make_head(self.policy)
-        self.network = TwinNetwork(self.policy)
+        self.network = self._make_network(self.policy)
 
     def collect_rollouts(
         self, env: Any, callback: Any, rollout_buffer: Any, n_rollout_steps: int
@@ -105,12 +113,14 @@ class BatchedPPO(PPO):
         rollout = self.rollout()
         total, size = len(rollout.returns), self.batch_size
         parts, steps = np.zeros(5), 0
+        self.network.begin(rollout.observations)
         for _ in range(self.n_epochs):
             order = np.random.permutation(total)
             for start in range(0, total, size):
                 parts += self.differentiate(rollout, order[start : start + size], weighting)
-                self.network.joint.descend(self.max_grad_norm)
+                self.network.descend(self.max_grad_norm)
                 steps += 1
+        self.network.finish()
         self._n_updates += self.n_epochs
         self._record(parts / steps, weighting)
 

@@ -8,6 +8,7 @@ once; actions add up rows of the results.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from numba import njit
 
 from lagco.agents.action_tables import ActionTables
 from lagco.agents.network import SLOPE, Layers, pass_layers
-from lagco.agents.q_bounds import mark_candidates
+from lagco.agents.q_best import best_actions
 from lagco.arrays import Array
 from lagco.errors import LagcoError
 from lagco.one_thread import one_thread
@@ -50,7 +51,7 @@ class SplitQ:
         found = [_NO_VALUES] * len(sets)
         for chosen in _chunks(sets):
             stacked = _Stacked([sets[b] for b in chosen], self._for_action)
-            values = self._pass(self._observed(observations[chosen]), stacked, None)
+            values = self._pass(self._observed(observations[chosen]), stacked)
             for b, value in zip(chosen, np.split(values, stacked.ends[:-1]), strict=True):
                 found[b] = value
         return found
@@ -65,19 +66,33 @@ class SplitQ:
         """
         largest = np.zeros(len(sets), dtype=np.float32)
         positions = np.zeros(len(sets), dtype=np.int64)
-        for chosen in _chunks(sets):
-            stacked = _Stacked([sets[b] for b in chosen], self._for_action)
-            observed = self._observed(observations[chosen])
-            rows = self._candidates(observed, stacked)
-            values = self._pass(observed, stacked, rows)
-            begins = np.concatenate([[0], stacked.ends[:-1]])
-            groups = np.searchsorted(rows, begins)
-            largest[chosen] = np.maximum.reduceat(values, groups)
-            first = np.flatnonzero(
-                values == np.repeat(largest[chosen], np.diff(groups, append=len(rows)))
+        chosen = [b for b, actions in enumerate(sets) if actions.count]
+        if len(self._rest) != 2:
+            for b, values in enumerate(self.values(observations, sets)):
+                if len(values):
+                    positions[b] = np.argmax(values)
+                    largest[b] = values[positions[b]]
+        elif chosen:
+            largest[chosen], positions[chosen], _ = self.search(
+                observations[chosen], [sets[b] for b in chosen]
             )
-            positions[chosen] = rows[first[np.searchsorted(first, groups)]] - begins
         return largest, positions
+
+    def search(
+        self, observations: Array, sets: Sequence[ActionTables]
+    ) -> tuple[Array, npt.NDArray[np.int64], int]:
+        """:meth:`best` of states that have actions, two hidden layers; how many were passed."""
+        joined = _Joined(sets)
+        (second, bias), (last, base) = self._rest
+        largest = np.empty(len(sets), dtype=np.float32)
+        positions = np.empty(len(sets), dtype=np.int64)
+        passed = best_actions(
+            self._observed(observations), joined.vectors, joined.lengths,
+            np.ascontiguousarray(self._for_action.T), joined.starts, joined.widths, joined.index,
+            joined.firsts, joined.counts, joined.kept, joined.bits, np.ascontiguousarray(second),
+            bias, np.ascontiguousarray(last[:, 0]), base[0], SLOPE, largest, positions,
+        )  # fmt: skip
+        return largest, positions, passed
 
     def maxima(self, observations: Array, sets: Sequence[ActionTables]) -> Array:
         """The largest value of each state, 0 where it has no action: (B,)."""
@@ -89,27 +104,10 @@ class SplitQ:
         observed += self._bias
         return observed
 
-    def _candidates(self, observed: Array, stacked: _Stacked) -> npt.NDArray[np.int64]:
-        """Numbers of the actions that may have the largest value of their state."""
-        count = len(stacked.index)
-        if len(self._rest) != 2:
-            return np.arange(count)
-        (second, bias), (last, _) = self._rest
-        found = np.zeros(count, dtype=bool)
-        mark_candidates(
-            observed, stacked.parts, stacked.firsts, stacked.lengths, stacked.vectors,
-            stacked.places, stacked.inward, stacked.starts, stacked.widths, stacked.index,
-            stacked.ends, np.ascontiguousarray(second), bias, np.ascontiguousarray(last[:, 0]),
-            SLOPE, found,
-        )  # fmt: skip
-        return np.flatnonzero(found)
-
-    def _pass(self, observed: Array, stacked: _Stacked, rows: Array | None) -> Array:
-        """Values of some actions, or of all."""
+    def _pass(self, observed: Array, stacked: _Stacked) -> Array:
+        """Values of all actions."""
         owner = np.repeat(np.arange(len(observed)), np.diff(stacked.ends, prepend=0))
         index = stacked.index
-        if rows is not None and len(rows) < len(index):
-            owner, index = owner[rows], index[rows]
         values = np.empty(len(index), dtype=np.float32)
         hidden = np.empty((_BLOCK, len(self._bias)), dtype=np.float32)
         for start in range(0, len(index), _BLOCK):
@@ -123,49 +121,86 @@ class SplitQ:
         return values
 
 
-class _Stacked:
-    """Component tables and actions of several states, one behind the other.
+class _Joined:
+    """Actions of several states as :func:`~lagco.agents.q_best.best_actions` takes them.
 
     Args:
         sets: of the states; each has an action.
-        weight: of the first layer over action vectors: (h, d).
-
-    Attributes: see :func:`~lagco.agents.q_bounds.mark_candidates`; row 0 of ``parts`` is 0 and
-        stands for components that a state does not have.
     """
 
-    def __init__(self, sets: Sequence[ActionTables], weight: Array) -> None:
-        self.inward = np.ascontiguousarray(weight.T)
-        self.ends = np.cumsum([actions.count for actions in sets])
+    def __init__(self, sets: Sequence[ActionTables]) -> None:
         longest = max(sets, key=lambda actions: len(actions.tables))
         components = len(longest.tables)
         self.starts = np.array(longest.starts)
         self.widths = np.array([table.shape[1] for table in longest.tables])
         self.lengths = np.zeros((len(sets), components), dtype=np.int64)
+        tables, bits, begins, places = [], [], [], []
+        known: dict[int, int] = {}
+        indices: list[Array] = []
+        rows = at = 0
         for b, actions in enumerate(sets):
             for c, table in enumerate(actions.tables):
                 self.lengths[b, c] = len(table)
-        sizes = self.lengths.T.ravel()  # component by component, as tables are passed
-        self.firsts = (1 + np.cumsum(sizes) - sizes).reshape(components, -1).T
-        self.firsts[self.lengths == 0] = 0
-        numbers = (self.lengths * self.widths).T.ravel()
-        self.places = (np.cumsum(numbers) - numbers).reshape(components, -1).T
-        self.vectors = np.empty(int(numbers.sum()), dtype=np.float32)
-        self.parts = np.empty((1 + int(sizes.sum()), len(weight)), dtype=np.float32)
-        self.parts[0] = 0.0
-        row, number = 1, 0
-        for c, width in enumerate(self.widths.tolist()):
-            tables = [actions.tables[c] for actions in sets if c < len(actions.tables)]
-            total, start = int(self.lengths[:, c].sum()), longest.starts[c]
-            vectors = self.vectors[number : number + total * width].reshape(total, width)
-            np.concatenate(tables, out=vectors)
-            np.matmul(
-                vectors, weight[:, start : start + width].T, out=self.parts[row : row + total]
-            )
-            row, number = row + total, number + total * width
+                tables.append(table.ravel())
+            index = actions.index
+            if index is None:
+                index = _numbers(len(actions.tables[0]))
+            if id(index) not in known:
+                known[id(index)] = rows
+                indices.append(index)
+                rows += len(index)
+            places.append((known[id(index)], len(index)))
+            begins.append(-1)
+            if actions.kept is not None:
+                begins[-1] = at
+                bits.append(actions.kept)
+                at += len(actions.kept)
+        self.vectors = np.empty(sum(map(len, tables)), dtype=np.float32)
+        np.concatenate(tables, out=self.vectors)
+        self.index = np.zeros((rows, components), dtype=np.int32)
+        for index in indices:
+            first = known[id(index)]
+            self.index[first : first + len(index), : index.shape[1]] = index
+        self.firsts, self.counts = np.array(places, dtype=np.int64).T
+        self.kept = np.concatenate(bits) if bits else np.zeros(0, dtype=np.uint8)
+        self.bits = np.array(begins)
+
+
+@cache
+def _numbers(count: int) -> Array:
+    """Actions that are the rows of a table."""
+    return np.arange(count)[:, None]
+
+
+class _Stacked:
+    """Component tables, passed through the first layer, and actions of several states.
+
+    Args:
+        sets: of the states; each has an action.
+        weight: of the first layer over action vectors: (h, d).
+
+    Attributes:
+        parts: the first layer's sums over component vectors, of all states; row 0 is 0 and stands
+            for components that a state does not have.
+        firsts: first rows of each state's components: (B, C).
+        index: per action the rows of its components, counted from the state's first: (K, C).
+        ends: of each state's actions: (B,).
+    """
+
+    def __init__(self, sets: Sequence[ActionTables], weight: Array) -> None:
+        self.ends = np.cumsum([actions.count for actions in sets])
+        components = max(len(actions.tables) for actions in sets)
+        rows = sum(len(table) for actions in sets for table in actions.tables)
+        self.parts = np.zeros((1 + rows, len(weight)), dtype=np.float32)
+        self.firsts = np.zeros((len(sets), components), dtype=np.int64)
         self.index = np.zeros((int(self.ends[-1]), components), dtype=np.int32)
-        begin = 0
-        for actions, end in zip(sets, self.ends.tolist(), strict=True):
+        row, begin = 1, 0
+        for b, (actions, end) in enumerate(zip(sets, self.ends.tolist(), strict=True)):
+            for c, (table, start) in enumerate(zip(actions.tables, actions.starts, strict=True)):
+                self.firsts[b, c] = row
+                columns = weight[:, start : start + table.shape[1]]
+                self.parts[row : row + len(table)] = table.astype(np.float32) @ columns.T
+                row += len(table)
             actions.write_index(self.index[begin:end])
             begin = end
 

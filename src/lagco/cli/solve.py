@@ -110,6 +110,7 @@ def solve(
     if file.is_dir():
         _solve_folder(file, out, options, refused={"--plot": plot, "--trace": trace})
         return
+    _check_files(file, {"--out": out, "--plot": plot, "--trace": trace})
     if plot is not None:
         from lagco.core.picture import check_picture
 
@@ -138,6 +139,16 @@ def solve(
         raise typer.Exit(INTERRUPTED)
 
 
+def _check_files(file: Path, written: dict[str, Path | None]) -> None:
+    """Refuse to write over the instance, or two results to one file."""
+    taken = {file.resolve(): "the instance"}
+    for option, path in written.items():
+        if path is not None:
+            what = taken.setdefault(path.resolve(), option)
+            if what != option:
+                raise UsageError(f"{option} {path}: is the file of {what}; name another file")
+
+
 def _solve_folder(
     folder: Path, out: Path | None, options: dict[str, Any], refused: dict[str, Path | None]
 ) -> None:
@@ -148,9 +159,12 @@ def _solve_folder(
             raise UsageError(f"{name} {value}: works on a single file, and {folder} is a folder")
     if out is None:
         raise UsageError(f"{folder} is a folder: give --out, a CSV file for the table")
+    failed = 0
     for row in solve_folder(folder, out, **options):
         typer.echo(f"{row['file']}: {row['objective'] or row['error']}")
-    typer.echo(f"table written to {out}")
+        failed += bool(row["error"])
+    about = f"; {failed} could not be solved, the same command tries them again" if failed else ""
+    typer.echo(f"table written to {out}{about}")
 
 
 def _print(found: dict[str, Any], as_json: bool) -> None:

@@ -21,7 +21,7 @@ from lagco.core.env import ContinuousEnv, draw_valid_action
 from lagco.core.graph import GraphView
 from lagco.core.problem import Problem
 from lagco.core.references import named_start
-from lagco.errors import InstanceError, SpecError, UsageError
+from lagco.errors import InstanceError, ResetNeeded, SpecError, UsageError
 from lagco.instances import Instance
 from lagco.store import canonical_json
 
@@ -224,6 +224,8 @@ class EnvProblem(Problem):
 
     def _apply(self, action: Any) -> None:
         assert self._wrapped is not None
+        if self._stop is not None:
+            raise ResetNeeded(f"{self._kind.__name__}: the episode is over, call reset()")
         found = self._wrapped.step(action)
         self._observation, reward, terminated, truncated, self._details = found
         who = f"{self._kind.__name__}.step()"
@@ -268,6 +270,10 @@ class EnvProblem(Problem):
     def is_feasible(self) -> bool:
         """Whether the episode is over; the return of an unfinished one says nothing."""
         return self._finished
+
+    def reopened(self, solution: Array, share: float, rng: np.random.Generator) -> Any:
+        """None: nothing may be decided after the end of an episode."""
+        return None
 
     def details(self) -> dict[str, Any]:
         """The environment's own ``info``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -108,6 +108,32 @@ def copied(column: Column) -> Column:
     if isinstance(column, np.ndarray):
         return column.copy()
     return [list(value) if isinstance(value, list) else value for value in column]
+
+
+class Part(NamedTuple):
+    """A column that is part of a larger array, in a form that keeps this when both are copied."""
+
+    owner: Array
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def column(self) -> Column:
+        """The column, in the owner's memory."""
+        memory = self.owner.ravel("K").view(np.uint8)
+        return np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
+
+
+def as_part(column: Column) -> Column | Part:
+    """Where the column lies in the array that owns its memory; itself if it owns it."""
+    owner = column.base if isinstance(column, np.ndarray) else None
+    if not isinstance(column, np.ndarray) or not isinstance(owner, np.ndarray):
+        return column
+    if owner.dtype.hasobject or not (owner.flags.c_contiguous or owner.flags.f_contiguous):
+        return column
+    offset = column.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    return Part(owner, offset, column.shape, column.strides, column.dtype)
 
 
 def plain_value(column: Column, row: int) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.core.border import NetworkxReader
 from lagco.core.graph import GraphView
-from lagco.core.spec import Attribute, Component, Function, Graph
+from lagco.core.spec import Attribute, Component, Function, Graph, Path
 from lagco.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ class ContinuousEnv(gym.Env[Any, Any]):
     def sample_valid_action(self, rng: np.random.Generator | None = None) -> Any:
         """A valid action, uniform over all of them; None where there is none.
 
+        One with a :class:`~lagco.Path` is drawn by a random walk, so not uniformly.
+
         Args:
             rng: source of randomness; the environment's own where None.
         """
@@ -76,6 +78,15 @@ class ContinuousEnv(gym.Env[Any, Any]):
             action = _draw(space, rng)
             if self.is_valid_action(action):
                 return action
+        paths = sum(isinstance(component, Path) for component in self._action_type.values())
+        if paths == 1 and isinstance(space, gym.spaces.MultiDiscrete):
+            from lagco.core.sampling import PathSampler
+
+            sampler = PathSampler(self, space)
+            for _ in range(_DRAWS):
+                action = sampler.draw(rng)
+                if action is not None and self.is_valid_action(action):
+                    return action
         valid = self.valid_actions()
         return valid[rng.integers(len(valid))] if len(valid) else None
 

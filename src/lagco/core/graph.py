@@ -17,7 +17,9 @@ import numpy.typing as npt
 from lagco.arrays import Array
 from lagco.core.columns import (
     Column,
+    Part,
     Rows,
+    as_part,
     copied,
     differing_rows,
     gathered,
@@ -314,6 +316,21 @@ class GraphView:
             labels=self.labels,
             multigraph=self.multigraph,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: getattr(self, name) for name in self.__slots__}
+        for name in ("nodes", "edge_attributes"):
+            state[name] = {key: as_part(column) for key, column in state[name].items()}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
+        for name in ("nodes", "edge_attributes"):
+            columns = getattr(self, name)
+            for key, column in columns.items():
+                if isinstance(column, Part):
+                    columns[key] = column.column()
 
     # -- networkx
 

@@ -41,6 +41,16 @@ class Hooks(ContinuousEnv):
         return None
 
     @classmethod
+    def relaxed(
+        cls, instance: Instance, seconds: float | None = None
+    ) -> tuple[float, Array] | None:
+        """What :meth:`bound` gives, and a solution rounded from the relaxation behind it.
+
+        None where the problem has no such relaxation, or it takes longer than that.
+        """
+        return None
+
+    @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
         """Sizes of the instance that padding depends on; at least ``nodes``."""
         return {"nodes": instance.size}

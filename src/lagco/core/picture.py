@@ -21,6 +21,7 @@ ANIMATED = (".gif", ".webp")
 
 _COLOURS = 96  # of an animation; pictures of few colours need few
 _HOLD = 8  # frames that the last state of an animation is shown for
+_NARROWEST = 0.3  # height over width of a drawing, or width over height
 _INSIDE = 0.98  # share of a figure that titles and legends may take
 
 
@@ -117,8 +118,19 @@ def _canvas(
     axes.set_axis_off()
     axes.set_aspect("equal")
     draw(axes)
+    _unflatten(axes)
     _fit(axes, side * dpi)
     return canvas
+
+
+def _unflatten(axes: Any) -> None:
+    """Give a drawing on a line some height or width, so that title and legend are beside it."""
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    least = _NARROWEST * max(right - left, high - low)
+    if high - low < least:
+        axes.set_ylim((low + high - least) / 2.0, (low + high + least) / 2.0)
+    if right - left < least:
+        axes.set_xlim((left + right - least) / 2.0, (left + right + least) / 2.0)
 
 
 def _fit(axes: Any, pixels: float) -> None:

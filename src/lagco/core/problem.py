@@ -94,6 +94,8 @@ class Problem(Scored):
             raise UsageError(suggest("render mode", render_mode, ["rgb_array"]))
         if isinstance(start, str):
             named_start(start)
+        if size is not None and not isinstance(size, int | np.integer):
+            raise UsageError(f"size={size!r}: give a whole number")
         if instance is not None and size is not None:
             raise UsageError(f"give instance= or size={size}, not both")
         self.features = features
@@ -330,12 +332,25 @@ class Problem(Scored):
             self._load(instance)
         except InstanceError as error:
             raise InstanceError(f"{where}{error}") if where else error from None
-        self._dynamic = self._dynamic_columns()
+        self._observe_columns()
         self.observation_space = gym.spaces.Dict(
             {key: column_space(attribute, column) for key, attribute, column in self._dynamic}
         )
-        self._columns = [(key, column) for key, _, column in self._dynamic]
         self._ended = True
+
+    def _observe_columns(self) -> None:
+        self._dynamic = self._dynamic_columns()
+        self._columns = [(key, column) for key, _, column in self._dynamic]
+
+    # copies, also by pickle: they observe arrays of their own
+
+    def __getstate__(self) -> dict[str, Any]:
+        left_out = ("_dynamic", "_columns")
+        return {name: value for name, value in self.__dict__.items() if name not in left_out}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._observe_columns()
 
     def _dynamic_columns(self) -> list[tuple[str, Attribute, Array]]:
         """Observation: arrays that change within an episode."""

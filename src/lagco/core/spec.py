@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
 
 from lagco.core.pooling import AnyPooling, Concat, Mean
@@ -21,8 +20,6 @@ EXTRACTORS = ("onehot", "bert")
 #: Attribute name to the value it must have, or to a predicate over the attribute's array.
 Condition: TypeAlias = Mapping[str, Any]
 Extractor: TypeAlias = "str | Callable[[Any], Any]"
-
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +102,7 @@ class Component:
     """
 
     graph: str | None = None
-    spec: Condition = field(default_factory=lambda: _NOTHING)
+    spec: Condition = field(default_factory=dict)
     attributes: Sequence[str] = ()
     #: the component's declarations that name another component
     links: ClassVar[tuple[str, ...]] = ()
@@ -113,7 +110,7 @@ class Component:
     def __post_init__(self) -> None:
         kind = type(self).__name__
         if self.spec is None:
-            object.__setattr__(self, "spec", _NOTHING)
+            object.__setattr__(self, "spec", {})
         if not isinstance(self.spec, Mapping):
             raise SpecError(
                 f"{kind}(spec={self.spec!r}): a spec maps attribute names to values, "
@@ -254,7 +251,7 @@ class Graph:
 
     poolings: Sequence[AnyPooling]
     graph: str | None = None
-    spec: Condition = field(default_factory=lambda: _NOTHING)
+    spec: Condition = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.poolings, Sequence) or not self.poolings:

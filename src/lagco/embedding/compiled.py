@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numba import types
 
 from lagco.arrays import Array
+from lagco.bound_arguments import bind
 from lagco.core.graph import GraphView
 from lagco.embedding.config import EncoderConfig
 from lagco.embedding.features import TableFeatures, ViewFeatures, enlarged
-from lagco.embedding.kernels import encode, rewire
+from lagco.embedding.kernels import update
 from lagco.embedding.layout import ViewLayout
 from lagco.embedding.messages import count_rows
 
@@ -161,8 +162,10 @@ class CompiledView:
         self._kept = np.array(moving, dtype=np.int64)
         self._slot = np.full(d, -1, dtype=np.int32)
         self._slot[self._kept] = np.arange(len(moving))
-        self._known = 0
+        self._known = np.zeros(1, dtype=np.int64)
         self._bound = (-1, -1)
+        self._given: Array | None = None
+        self._moved = False
         self._ends = np.zeros((2, 0), dtype=np.int64)
         self._first = self._source = self._row = np.zeros(0, dtype=np.int32)
         self._hidden = np.zeros((0, k - 1), dtype=np.float32)
@@ -190,19 +193,14 @@ class CompiledView:
 
     def rewire(self, view: GraphView) -> None:
         """Follow edges that moved, and nodes and edges that were added."""
-        layout = self._layout
         n, edges = view.num_nodes, view.num_edges
-        self._reserve(n, edges)
-        ends = np.ascontiguousarray(view.edges)
-        self._rewired_count[0] = rewire(
-            ends, self._known, n, layout.directed, layout.edges.constant, self._ends, self._first,
-            self._source, self._row, self._stamp, self._clock, self._rewired,
-        )  # fmt: skip
-        self._known = edges
-        if (n, edges) != self._bound:  # there are other arrays only where something was added
-            self._bound = n, edges
+        if (n, edges) != self._bound or view.edges is not self._given:
+            # other arrays only where something was added
+            self._bound, self._given = (n, edges), np.ascontiguousarray(view.edges)
+            self._reserve(n, edges)
             self.z = self._outputs[-1][:n]
             self._bind(n)
+        self._moved = True
 
     def _reserve(self, nodes: int, edges: int) -> None:
         """Make room for that many nodes and edges; what is there stays."""
@@ -230,9 +228,12 @@ class CompiledView:
         """Gather the arguments of the kernels, which stay the same from update to update."""
         weights, layout = self._weights, self._layout
         nodes, edges = self._features.nodes, self._features.edges
-        self._before: tuple[Any, ...] = (n, layout.directed, layout.edges.constant, nodes.store)
-        self._noted = (nodes.dirty, nodes.changed, nodes.counts)
-        self._behind: tuple[Any, ...] = (
+        before = (n, layout.directed, layout.edges.constant, nodes.store)
+        noted = (nodes.dirty, nodes.changed, nodes.counts)
+        if self._shared:
+            noted = tuple(np.zeros_like(array[:1]) for array in noted)
+            self._merged = noted[1:]
+        behind = (
             edges.store, edges.dirty, edges.changed, edges.counts,
             self._ends, self._first, self._source, self._row, self._rewired, self._rewired_count,
             self._hidden, self._matrices, self._kept, self._slot,
@@ -251,19 +252,34 @@ class CompiledView:
             )
             for index, layer in enumerate(weights.layers)
         ]  # fmt: skip
-        self._layers: tuple[tuple[Any, ...], ...] = tuple(layers)
+        wires = (
+            self._given, self._known, n, layout.directed,
+            layout.edges.constant, self._ends, self._first, self._source, self._row, self._stamp,
+            self._clock, self._rewired, self._rewired_count,
+        )  # fmt: skip
+        compared = [
+            (t.whole, t.facts, t.store, t.dirty, t.changed, t.counts) for t in (nodes, edges)
+        ]
+        arguments = (wires, *compared, before, noted, behind, tuple(layers))
+        self._update = bind(update, arguments, *3 * [types.boolean])
 
     def update(self) -> None:
         """Recompute what depends on the features noted as changed, and clear the notes."""
-        noted = _merged(self._features.nodes) if self._shared else self._noted
-        encode(self._before, noted, self._behind, self._layers)
+        nodes, edges = self._features.nodes, self._features.edges
+        if self._shared:
+            nodes.sync()
+            _merge(nodes, *self._merged)
+        side, number, row = self._update(self._moved, nodes.touched, edges.touched)
+        self._moved = nodes.touched = edges.touched = False
+        if side >= 0:
+            raise (nodes, edges)[side].not_finite(number, row)
 
 
-def _merged(nodes: TableFeatures) -> tuple[Array, Array, Array]:
-    """The changes of all groups as one."""
+def _merge(nodes: TableFeatures, changed: Array, counts: Array) -> None:
+    """Write the changes of all groups as those of one."""
     rows = np.unique(
         np.concatenate([nodes.changed[g, :c] for g, c in enumerate(nodes.counts.tolist())])
-    ).astype(np.int32)
+    )
+    changed[0, : len(rows)] = rows
+    counts[0] = len(rows)
     nodes.clear()
-    dirty = np.zeros((1, nodes.dirty.shape[1]), dtype=np.uint8)
-    return dirty, rows[None], np.array([len(rows)], dtype=np.int64)

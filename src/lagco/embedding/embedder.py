@@ -102,10 +102,10 @@ class _CompiledState:
             features.forget()
             self._stale = False
         try:
-            found = features.sync(view)
+            found = features.look(view)
             if found == REWIRED and not compiled.suits(view):
                 features.forget()
-                found = features.sync(view)
+                found = features.look(view)
             if found == NEW:
                 compiled.rebuild(view, features)
             elif found == REWIRED:

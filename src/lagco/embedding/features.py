@@ -19,6 +19,9 @@ Readers: TypeAlias = "Mapping[str, AttributeReader]"
 
 #: Of noted rows that lie so close together all between them are compared: faster than one by one.
 _SPAN = 1024
+#: Values of all attributes that may change, of which so many are all compared when one is touched:
+#: faster than to go through the notes about each.
+_WHOLE = 4096
 #: What :meth:`ViewFeatures.sync` found: nothing new, touched attributes, beside them edges that
 #: moved or nodes and edges that were added, or another graph.
 SAME, TOUCHED, REWIRED, NEW = range(4)
@@ -37,6 +40,9 @@ class TableFeatures:
         dirty: uint8 (groups, room), whether the row is listed in `changed`.
         changed: int32 (groups, room), changed rows in no particular order.
         counts: int64 (groups,)
+        touched: whether attributes that may change are still to be compared, all their rows:
+            :meth:`sync` does, or whoever reads `facts` and `whole`, arguments of
+            :func:`sync_columns`.
     """
 
     def __init__(self, layout: TableLayout, readers: Readers, grouped: bool) -> None:
@@ -47,7 +53,11 @@ class TableFeatures:
             entry.name: _Column(number, readers[entry.name], entry.start, self.group_of[entry.name])
             for number, entry in enumerate(layout)
         }
-        self._facts = np.zeros((len(self._columns), FACTS), dtype=np.int64)
+        self.facts = np.zeros((len(self._columns), FACTS), dtype=np.int64)
+        self.whole = np.zeros(3 * len(self._columns), dtype=np.int64)
+        self.whole[::3] = np.arange(len(self._columns))
+        self.touched = False
+        self._current: dict[str, Column] = {}
         self._noted: list[int] = []
         self.rows = 0
         self.store = np.zeros((layout.width, 0), dtype=np.float32)
@@ -70,6 +80,7 @@ class TableFeatures:
         before, self.rows = self.rows, rows
         if rows == before:
             return
+        self._current.clear()
         room = self.store.shape[1]
         if rows > room:
             room = rows if before == 0 else max(rows, room + room // 2)
@@ -87,6 +98,27 @@ class TableFeatures:
                 self.extract(name, columns[name], [fresh])
         self.sync()
         note_rows(before, rows, self.dirty, self.changed, self.counts)
+        self._choose_whole(columns)
+
+    def _choose_whole(self, columns: Mapping[str, Column]) -> None:
+        """Which attributes are compared as a whole: in a small table those that may change."""
+        self.whole[2::3] = 0
+        changing = {entry.name: entry for entry in self.layout if not entry.static}
+        values = sum(entry.stop - entry.start for entry in changing.values()) * self.rows
+        for name in changing if values <= _WHOLE else ():
+            known = self._columns[name]
+            if known.source is columns[name]:
+                self._current[name] = known.source
+                self.whole[3 * known.number + 2] = self.rows
+
+    def touch(self, name: str, column: Column, rows: Any) -> bool:
+        """Remember that an attribute was touched, where it is compared as a whole."""
+        if self._current.get(name) is column and (
+            rows is None or (isinstance(rows, int) and 0 <= rows < self.rows)
+        ):
+            self.touched = True
+            return True
+        return False
 
     def note(self, name: str, column: Column, rows: Any) -> bool:
         """Remember touched rows of an attribute (None: all) for :meth:`sync`.
@@ -98,9 +130,13 @@ class TableFeatures:
         if known is None:  # not declared: the encoder does not read it
             return True
         if column is not known.source or len(column) != self.rows:
+            known_whole = self._current.pop(name, None) is not None
             if not known.takes(column, self.rows):
+                self.whole[3 * known.number + 2] = 0
                 return False
-            self._facts[known.number] = known.facts()
+            self.facts[known.number] = known.facts()
+            if known_whole:
+                self._current[name] = column
         if rows is None:
             self._noted += (known.number, 0, self.rows)
         elif isinstance(rows, int) and 0 <= rows < self.rows:
@@ -120,14 +156,27 @@ class TableFeatures:
 
     def sync(self) -> None:
         """Compare the rows noted so far with the matrix and write what differs."""
-        if not self._noted:
-            return
-        wanted, self._noted = np.array(self._noted), []
+        self.sync_noted()
+        if self.touched:
+            self.touched = False
+            self._compare(self.whole)
+
+    def sync_noted(self) -> None:
+        """The same, but for attributes that are compared as a whole."""
+        if self._noted:
+            wanted, self._noted = np.array(self._noted), []
+            self._compare(wanted)
+
+    def _compare(self, wanted: Array) -> None:
         number, bad = sync_columns(
-            wanted, self._facts, self.store, self.dirty, self.changed, self.counts
+            wanted, self.facts, self.store, self.dirty, self.changed, self.counts
         )
         if bad >= 0:
-            raise list(self._columns.values())[number].not_finite(bad)
+            raise self.not_finite(number, bad)
+
+    def not_finite(self, number: int, row: int) -> SpecError:
+        """What to say about a value of attribute `number` that is none."""
+        return list(self._columns.values())[number].not_finite(row)
 
     def extract(self, name: str, column: Column, touched: Sequence[Any]) -> None:
         """The same for all touched rows of an attribute that is extracted or normed."""
@@ -219,6 +268,13 @@ class ViewFeatures:
         Returns:
             :data:`SAME`, :data:`TOUCHED`, :data:`REWIRED` or :data:`NEW`.
         """
+        found = self.look(view)
+        self.nodes.sync()
+        self.edges.sync()
+        return found
+
+    def look(self, view: GraphView) -> int:
+        """The same, but touched attributes of small tables are left to be compared."""
         if view is not self._view:
             return self._read(view)
         clock = view.clock
@@ -233,27 +289,28 @@ class ViewFeatures:
                 return self._read(view)
             if kind == WIRING:
                 found = REWIRED
+        nodes, edges = self.nodes, self.edges
         if found == REWIRED:
-            self.nodes.extend(view.num_nodes, view.nodes)
-            self.edges.extend(view.num_edges, view.edge_attributes)
+            nodes.extend(view.num_nodes, view.nodes)
+            edges.extend(view.num_edges, view.edge_attributes)
         # as they are: merging them into sorted row sets costs more than encoding a small graph
         later: dict[tuple[int, str], list[Any]] = {}
         for kind, name, rows in notes:
             if kind == NODE:
-                done = self.nodes.note(name, view.nodes[name], rows)
+                table, column = nodes, view.nodes[name]
             elif kind == EDGE:
-                done = self.edges.note(name, view.edge_attributes[name], rows)
+                table, column = edges, view.edge_attributes[name]
             else:
                 continue
-            if not done:
+            if not (table.touch(name, column, rows) or table.note(name, column, rows)):
                 later.setdefault((kind, name), []).append(rows)
-        self.nodes.sync()
-        self.edges.sync()
         for (kind, name), touched in later.items():
             if kind == NODE:
-                self.nodes.extract(name, view.nodes[name], touched)
+                nodes.extract(name, view.nodes[name], touched)
             else:
-                self.edges.extract(name, view.edge_attributes[name], touched)
+                edges.extract(name, view.edge_attributes[name], touched)
+        nodes.sync_noted()
+        edges.sync_noted()
         self._clock = clock
         return found
 

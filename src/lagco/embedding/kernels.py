@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit  # type: ignore[import-untyped, unused-ignore]
 
+from lagco.bound_arguments import opened
+from lagco.embedding.feature_kernels import sync_columns
 from lagco.embedding.messages import sort_messages
 from lagco.embedding.row_sums import add_columns, add_messages, add_neighbours, add_products
 
@@ -118,32 +120,32 @@ def _contributions(  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def rewire(  # type: ignore[no-untyped-def]
-    edges, known, n, directed, constant, ends, first, source, row, stamp, clock, rewired
-):
+    edges, known, n, directed, constant, ends, first, source, row, stamp, clock, rewired,
+    rewired_count,
+):  # fmt: skip
     """Messages over `edges`, and the nodes whose messages are others than before.
 
     Args:
-        edges: (2, E), of which the first `known` are those in `ends`, or moved.
+        edges: (2, E), of which the first `known` (1,) are those in `ends`, or moved.
         n: number of nodes; `directed` and `constant` as for :func:`sort_messages`.
         ends: (2, ≥ E), brought up to date.
         first: (≥ n + 1,), `source` (≥ 2 E,) and `row` (≥ 2 E,): the messages, written.
         stamp: (2, ≥ n) and `clock` (1,): marks.
-        rewired: (≥ n,), written: both ends of moved edges, before and after.
-
-    Returns:
-        The number of nodes in `rewired`.
+        rewired: (≥ n,) and their number `rewired_count` (1,), written: both ends of moved edges,
+            before and after.
     """
     clock[0] += 1
     count = 0
     for e in range(edges.shape[1]):
-        if e < known and (ends[0, e] != edges[0, e] or ends[1, e] != edges[1, e]):
+        if e < known[0] and (ends[0, e] != edges[0, e] or ends[1, e] != edges[1, e]):
             for side in range(2):
                 count = mark(ends[side, e], stamp[0], clock[0], rewired, count)
                 count = mark(edges[side, e], stamp[0], clock[0], rewired, count)
         ends[0, e] = edges[0, e]
         ends[1, e] = edges[1, e]
     sort_messages(edges, n, directed, constant, first, source, row)
-    return count
+    known[0] = edges.shape[1]
+    rewired_count[0] = count
 
 
 @njit(cache=True, fastmath=_FAST)
@@ -300,14 +302,33 @@ def sage_layer(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def encode(before, noted, behind, layers):  # type: ignore[no-untyped-def]
-    """Bring all layers up to date.
+def update(arguments, moved, nodes_touched, edges_touched):  # type: ignore[no-untyped-def]
+    """Bring messages, features and all layers up to date.
 
     Args:
-        before, noted, behind: arguments of :func:`first_layer`.
-        layers: those of :func:`sage_layer` but for the first one, per layer.
+        arguments: bound; those of :func:`rewire`, of :func:`sync_columns` for nodes and for edges,
+            of :func:`first_layer` in three parts, and per layer of :func:`sage_layer` but for the
+            first one.
+        moved: whether edges moved or were added.
+        nodes_touched: whether to compare attributes of nodes.
+        edges_touched: likewise of edges.
+
+    Returns:
+        0 or 1, attribute and row of a value of a node or edge that is not finite; else -1 each.
     """
-    number = first_layer(*before, *noted, *behind)
+    wires, nodes, edges, before, noted, behind, layers = opened(arguments)
+    if moved:
+        rewire(*wires)
+    if nodes_touched:
+        number, row = sync_columns(*nodes)
+        if row >= 0:
+            return 0, number, row
+    if edges_touched:
+        number, row = sync_columns(*edges)
+        if row >= 0:
+            return 1, number, row
+    count = first_layer(*before, *noted, *behind)
     for index in range(len(layers)):
-        if number:
-            number = sage_layer(number, *layers[index])
+        if count:
+            count = sage_layer(count, *layers[index])
+    return -1, -1, -1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import gymnasium as gym
 import numpy as np
@@ -42,6 +42,7 @@ class LatentEnv(gym.Wrapper[Array, Array, Any, Any]):
         problem = env.unwrapped
         if not isinstance(problem, ContinuousEnv):
             raise UsageError(f"{type(problem).__name__} is not a lagco.ContinuousEnv")
+        self._space = space
         self._decoder = decoder
         problem.reset(seed=0)  # many environments have no graph before
         self._view = space.view(problem)
@@ -78,6 +79,15 @@ class LatentEnv(gym.Wrapper[Array, Array, Any, Any]):
         _, reward, terminated, truncated, info = self.env.step(raw)
         self._view.refresh()
         return self._view.observation(), reward, terminated, truncated, {**info, "action": raw}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_view"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)  # a copy looks at its own environment
+        self._view = self._space.view(cast("ContinuousEnv", self.unwrapped))
+        if self._begun:
+            self._view.refresh()
 
     def decode(self, proto: Array) -> Any:
         """The raw action that a proto-action (d,) stands for in the present state."""
@@ -117,6 +127,10 @@ def wrap(
             f"{type(problem).__name__} is not a lagco.ContinuousEnv; derive it from "
             "lagco.ContinuousEnv beside its Gymnasium class"
         )
+    if decoder in ("ranked", "scored"):
+        raise UsageError(f"the {decoder} decoder belongs to an agent that was trained with it")
+    if decoder == "preview" and not hasattr(problem, "preview"):
+        raise UsageError(f"the preview decoder needs {type(problem).__name__}.preview(actions)")
     if isinstance(encoder, str | Path):
         encoder = Encoder.load(encoder)
     space = encoder

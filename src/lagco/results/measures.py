@@ -26,7 +26,7 @@ def gap(objective: float, reference: float, *, maximise: bool) -> float | None:
 
     None where the reference is 0 and the objective is not.
     """
-    worse = -improvement(objective, reference, maximise=maximise)
+    worse = improvement(reference, objective, maximise=maximise)
     if reference == 0:
         return 0.0 if worse == 0 else None
     return float(100.0 * worse / abs(reference))

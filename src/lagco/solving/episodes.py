@@ -11,7 +11,7 @@ import numpy as np
 
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError, UsageError
-from lagco.policies import plain_policy
+from lagco.policies import POLICIES, plain_policy
 from lagco.results.measures import improvement
 from lagco.rollout import Episode, Planned, SideBySide
 from lagco.solving.beam import Beam
@@ -29,15 +29,18 @@ _WAYS: dict[str, tuple[float, float] | None] = {
     "small": (0.02, 0.15),
     "large": (0.15, 0.5),
 }
-#: successes that a way of beginning an episode is thought to have had before the first: a part of
-#: the best leads to something better more often than a start does
-_PRIOR = {"sample": 0.2, "small": 1.0, "large": 1.0}
+#: successes that every way of beginning an episode is thought to have had before the first
+_PRIOR = 1.0
 #: part of the episodes that every way has, whatever came of it so far
 _LEAST = 0.05
 #: solutions that are kept for others to go on from
 _KEPT = 8
 #: an episode that is not over when the time is goes on by previews, where actions are no more
 _PREVIEWED = 20_000
+#: part of the time in which an agent that improves a state alone decides, if its episode is longer
+_PACE = 0.5
+#: steps of greedy without a better state after which it gives up
+_STUCK = 10
 #: steps after which it is known whether an episode fits into the time
 _TRIAL = 3
 
@@ -148,7 +151,7 @@ class Episodes:
         limit = self._task.limit
         began = limit.elapsed()
         mode = SideBySide(envs, team, [Planned(self._task.seed, starts[0], explore=False)])
-        steps = 0
+        steps, loaded = 0, began
         while mode.begin():
             if limit.timed and limit.over() and not improves:
                 self._finish(mode.running[0])
@@ -157,6 +160,11 @@ class Episodes:
             steps += 1
             if steps == _TRIAL and not (improves or self.alone or self._fits(first, began)):
                 return
+            if steps == 1:
+                loaded = limit.elapsed()  # what the first step needs is in memory
+            if improves and self._lags(mode, began, loaded, steps):
+                yield from self._go_on_greedily(mode.running[0])
+                break
             yield
         side_by_side = self._side_by_side(limit.elapsed() - began)
         if side_by_side > 1:
@@ -255,6 +263,35 @@ class Episodes:
         self.finished += 1
         self._note(whole, ended=True)
 
+    def _lags(self, mode: SideBySide, began: float, loaded: float, steps: int) -> bool:
+        """Whether the first episode has had its part of the time and cannot end in what is left.
+
+        That is only asked of somebody who improves a state alone, and where actions are previewed.
+        """
+        limit = self._task.limit
+        if steps < 2 or not (limit.timed and self.alone and mode.running):
+            return False
+        env, now = cast("Problem", mode.running[0].env), limit.elapsed()
+        if now - began < _PACE * (now - began + limit.left()):
+            return False
+        pace = (now - loaded) / (steps - 1)
+        slow = pace * (env.episode_length - steps) > limit.left()
+        return slow and hasattr(env, "preview") and self.name not in POLICIES
+
+    def _go_on_greedily(self, episode: Episode) -> Iterator[None]:
+        """Steps of `greedy` from the best state of an episode, as long as they lead to better."""
+        task = self._task
+        self.name += ", with steps of greedy"
+        plain = task.cls(task.instance, features="paper", start=self._begin_at)
+        whole = episode.trace(best=True).replay(plain)
+        for _ in whole.states(plain_policy("greedy")):
+            self._note(whole, ended=False)
+            if len(whole.actions) - whole.best_length >= _STUCK:
+                return
+            yield
+        self.finished += 1
+        self._note(whole, ended=True)
+
     def _fits(self, env: Problem, began: float) -> bool:
         """Whether an episode can end within this member's part of the time."""
         limit = self._task.limit
@@ -282,9 +319,7 @@ class _Ways:
     def choose(self, ways: list[str], rng: np.random.Generator) -> str:
         """One of the ways, drawn in proportion to its successes per decision."""
         usual = max(1, max(self._decided.values()))
-        rates = np.array(
-            [(self._won[way] + _PRIOR[way]) / (self._decided[way] + usual) for way in ways]
-        )
+        rates = np.array([(self._won[way] + _PRIOR) / (self._decided[way] + usual) for way in ways])
         parts = _LEAST + (1.0 - _LEAST * len(ways)) * rates / rates.sum()
         return ways[int(rng.choice(len(ways), p=parts / parts.sum()))]
 

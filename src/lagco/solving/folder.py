@@ -21,8 +21,8 @@ COLUMNS = (
 def solve_folder(folder: str | Path, out: str | Path, **options: Any) -> Iterator[dict[str, str]]:
     """Solve every file of a folder and its subfolders, and write a table (CSV) after each.
 
-    Files that stand in the table already are left out; what cannot be solved stands there with the
-    reason. An interrupted file is solved again next time.
+    Files that stand in the table already are left out. One that cannot be solved stands there with
+    the reason and is tried again next time, as an interrupted one is.
 
     Args:
         folder: with the files.
@@ -33,7 +33,7 @@ def solve_folder(folder: str | Path, out: str | Path, **options: Any) -> Iterato
         the row of each file that was solved now.
     """
     folder, out = Path(folder), Path(out)
-    rows = _read(out)
+    rows = [row for row in _read(out) if not row["error"]]
     known = {row["file"] for row in rows}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         name = path.relative_to(folder).as_posix()

@@ -20,6 +20,8 @@ LARGEST_PART = 0.9
 _GROWTH = 4.0
 #: turns without progress after which a search stagnates, or begins elsewhere
 _PATIENCE = 4
+#: part of the whole time that these have to take, where others would have the time instead
+_IDLE_PART = 0.2
 
 
 class Source(Protocol):
@@ -56,6 +58,7 @@ class LocalSearch:
         self._until_afresh = 0
         self._grows = True
         self._idle = 0
+        self._better_at = 0.0
         self.name = name
         self.used = 0.0
 
@@ -65,7 +68,10 @@ class LocalSearch:
 
     def stagnates(self) -> bool:
         """Whether it gave up, or nothing better was found for a while."""
-        return self._idle >= _PATIENCE or self._task.record.failure is not None
+        limit = self._task.limit
+        now = limit.elapsed()
+        waited = not limit.timed or now - self._better_at >= _IDLE_PART * (now + limit.left())
+        return (self._idle >= _PATIENCE and waited) or self._task.record.failure is not None
 
     def leads(self) -> bool:
         """As long as it finds better solutions it has most of the time, whoever holds the best."""
@@ -82,6 +88,7 @@ class LocalSearch:
         better = self._turns.keep(found)
         if better:
             self._task.record.offer(found)
+            self._better_at = self._task.limit.elapsed()
         self._idle = 0 if better else self._idle + 1
         if afresh:
             level = present is None or self._task.record.better(found.objective, present.objective)
@@ -123,9 +130,11 @@ class FollowingSearch:
         task: of a problem that defines ``improve``.
         name: of the member.
         source: brings solutions to begin from.
+        leading: whether it shares the lead where it holds the best and finds better ones.
     """
 
-    def __init__(self, task: Task, name: str, source: Source) -> None:
+    def __init__(self, task: Task, name: str, source: Source, *, leading: bool = False) -> None:
+        self._leading = leading
         self._turns = _Turns(task, name)
         self._task = task
         self._source = source
@@ -139,8 +148,10 @@ class FollowingSearch:
         return self._turns.present is not None or self._source.brings()
 
     def leads(self) -> bool:
-        """Only where it holds the best."""
-        return False
+        """Only where it holds the best, and not against the problem's search if it should not."""
+        best = self._task.record.best
+        holds = best is not None and best.by == self.name
+        return self._leading and holds and self._idle < _PATIENCE
 
     def turn(self) -> bool:
         """A stretch of local search from a solution, another one where it leads nowhere."""
@@ -156,7 +167,8 @@ class FollowingSearch:
         self._idle = 0 if self._turns.keep(found) else self._idle + 1
         if not self._idle:
             self._task.record.offer(found)
-        self._effort = self._next_effort(FOLLOWING if beaten else LARGEST_PART)
+        part = LEADING / 2.0 if self._leading else LARGEST_PART
+        self._effort = self._next_effort(FOLLOWING if beaten else part)
         return True
 
     def _next_effort(self, part: float) -> float:
@@ -258,19 +270,28 @@ class GrowingSolver:
 
 
 class Bounding:
-    """What no solution can beat, found once, within a part of the time."""
+    """What no solution can beat, found once, within a part of the time.
+
+    Args:
+        task: what is solved.
+        rounded_as: name under which the rounded solution of the relaxation is brought to others;
+            None to ask for the bound alone.
+    """
 
     #: of the time that is left when it begins
     PART = 0.2
-    #: part of the time that the leading member has before it
-    AFTER = 0.5
+    #: part of the time that the leading member has before it, and before a rounded solution
+    AFTER, BEFORE_ROUNDING = 0.5, 0.1
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, rounded_as: str | None = None) -> None:
         self._task = task
+        self._rounded_as = rounded_as
+        self._rounded: Found | None = None
         self.name = "bound"
         self.used = 0.0
         if task.limit.timed:  # others come first
-            self.used = self.AFTER * FOLLOWING / LEADING * task.limit.left()
+            after = self.AFTER if rounded_as is None else self.BEFORE_ROUNDING
+            self.used = after * FOLLOWING / LEADING * task.limit.left()
 
     def ready(self) -> bool:
         """Always."""
@@ -282,9 +303,26 @@ class Bounding:
 
     def turn(self) -> bool:
         """Find the bound; there is no second turn."""
+        task = self._task
         self.used = 0.0
-        seconds = self.PART * self._task.limit.left() if self._task.limit.timed else None
-        bound = self._task.cls.bound(self._task.instance, seconds)
+        seconds = self.PART * task.limit.left() if task.limit.timed else None
+        found = None if self._rounded_as is None else task.cls.relaxed(task.instance, seconds)
+        if found is None:
+            bound = task.cls.bound(task.instance, seconds)
+        else:
+            bound, solution = found
+            value = task.cls.evaluate_solution(task.instance, solution)
+            self._rounded = Found(value, solution, self._rounded_as or "")
+            task.record.offer(self._rounded)
         if bound is not None:
-            self._task.record.bound = bound
+            task.record.bound = bound
         return False
+
+    def brings(self) -> bool:
+        """Whether there is a rounded solution that was not taken yet."""
+        return self._rounded is not None
+
+    def take(self) -> Found | None:
+        """The rounded solution, once."""
+        found, self._rounded = self._rounded, None
+        return found

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from lagco.core.problem import Problem
 from lagco.errors import UnknownName, UsageError
+from lagco.instances import Instance
 from lagco.policies import POLICIES, plain_policy
 from lagco.rollout import PolicyTeam
 
@@ -26,8 +27,15 @@ class Player(NamedTuple):
     features: str = "full"
 
 
-def load_player(cls: type[Problem], by: str, agent: Any, decoder: str | None, k: int) -> Player:
-    """What plays the episodes."""
+def load_player(
+    cls: type[Problem],
+    by: str,
+    agent: Any,
+    decoder: str | None,
+    k: int,
+    instance: Instance | None = None,
+) -> Player:
+    """What plays the episodes; `instance` is one of the problem, where there is one at hand."""
     if by in POLICIES:
         if decoder is not None:
             raise UsageError(f"decoder={decoder!r}: the policy {by} does not decode points")
@@ -40,14 +48,14 @@ def load_player(cls: type[Problem], by: str, agent: Any, decoder: str | None, k:
 
     if agent is None or (isinstance(agent, str) and agent == "default"):
         try:
-            loaded = default_agent(cls.name)
+            loaded = default_agent(cls.name, instance)
         except UnknownName:
             if agent is not None or by == "agent":
                 raise
             return _plain_player("greedy" if hasattr(cls, "preview") else "random")
         name = f"{loaded.name} (default agent)"
     else:
-        loaded = agent if isinstance(agent, Agent) else load(agent, cls, decoder=decoder)
+        loaded = agent if isinstance(agent, Agent) else load(agent, cls, instance, decoder)
         name = loaded.name
     if loaded.problem.name != cls.name:
         raise UsageError(f"the agent decides on {loaded.problem.name!r}, the file is {cls.name!r}")

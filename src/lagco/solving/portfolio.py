@@ -220,7 +220,7 @@ class Member(Protocol):
         ...
 
     def leads(self) -> bool:
-        """Whether it has most of the time, even where another one holds the best solution."""
+        """Whether it shares most of the time, even where another one holds the best solution."""
         ...
 
     def turn(self) -> bool:
@@ -250,8 +250,9 @@ def run(members: Sequence[Member], task: Task, between: Callable[[], None] | Non
         member = ready[0]
         if not over:
             best = member.name if record.best is None else record.best.by
-            leader = next((m.name for m in ready if m.leads()), best)
-            member = min(ready, key=lambda m: m.used / (LEADING if m.name == leader else FOLLOWING))
+            leaders = [m.name for m in ready if m.leads()] or [best]
+            part = LEADING / len(leaders)
+            member = min(ready, key=lambda m: m.used / (part if m.name in leaders else FOLLOWING))
         began = limit.elapsed()
         goes_on = member.turn()
         limit.taken += 1

@@ -51,8 +51,17 @@ class Request:
         if worker or workers == 1 or self.by != "portfolio" or not members:
             members += self._players(task, members)
         if worker == 0:
-            members.append(Bounding(task))
+            members += self._bounding(task)
         return members
+
+    def _bounding(self, task: Task) -> list[Member]:
+        """The bound; in a portfolio also local search from what it is rounded to."""
+        hooks = ("relaxed", "improve")
+        if self.by != "portfolio" or not all(task.cls.defines(hook) for hook in hooks):
+            return [Bounding(task)]
+        name = "relaxation + local search"
+        bounding = Bounding(task, name)
+        return [FollowingSearch(task.seeded(2), name, bounding, leading=True), bounding]
 
     def episodes(self, task: Task, *, alone: bool, after: Sequence[Member] = ()) -> Episodes:
         """The member that plays episodes.
@@ -80,7 +89,7 @@ class Request:
         )
 
     def _load(self, task: Task) -> Player:
-        return load_player(task.cls, self.by, self.agent, self.decoder, self.k)
+        return load_player(task.cls, self.by, self.agent, self.decoder, self.k, task.instance)
 
     def _solvers(self, task: Task) -> list[Member]:
         """The problem's own search; none where it has none and somebody else looks."""

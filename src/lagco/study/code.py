@@ -16,22 +16,15 @@ from lagco.core.problem import Problem
 from lagco.problems import problem_class
 from lagco.store.sources import sources
 
-#: what every task may call; the modules of its problem and method are added to it
-ROOTS = (
-    "lagco.agents.bench",
-    "lagco.agents.throughput",
-    "lagco.agents.training",
-    "lagco.evaluation",
-    "lagco.generation",
-    "lagco.pretraining",
-)
+#: what training runs and their tests call
+TRAINING = ("lagco.agents.training", "lagco.evaluation")
 #: raised when the way in which records are computed changes
-PROTOCOL = 2
+PROTOCOL = 3
 
 
 @functools.cache
 def code_version(
-    problem: str | type[Problem], method: str | None = None, modules: tuple[str, ...] = ()
+    problem: str | type[Problem], modules: tuple[str, ...], method: str | None = None
 ) -> dict[str, Any]:
     """Version of lagco, the method, and a hash over the code that a task runs.
 
@@ -39,16 +32,20 @@ def code_version(
 
     Args:
         problem: of the task.
+        modules: those that do the work of the task; the problem's and the method's are added.
         method: of the task; None for one that involves no method.
-        modules: others that the task depends on.
     """
     roots = [problem_class(problem).__module__, *modules]
     if method is not None:
         roots.append(type(method_of(method)).__module__)
     packages = {"lagco", *(module.split(".")[0] for module in roots)}
     digest = hashlib.sha256(str(PROTOCOL).encode())
-    for name, content in sources([*ROOTS, *roots], packages):
+    for name, content in sources(roots, packages):
         digest.update(f"{name}\0{len(content)}\0".encode())
         digest.update(content)
-    found = {"version": lagco.__version__, "method": method, "hash": digest.hexdigest()}
-    return found | ({"modules": list(modules)} if modules else {})
+    return {
+        "version": lagco.__version__,
+        "method": method,
+        "modules": list(modules),
+        "hash": digest.hexdigest(),
+    }

@@ -106,8 +106,8 @@ def perform(assignment: Assignment) -> tuple[str, State]:
 def _do(context: Context) -> None:
     task = context.task
     planned = task.spec["code"]
-    modules = tuple(planned.get("modules", ()))
-    present = code_version(task.spec["problem"], planned.get("method"), modules)
+    modules = tuple(planned["modules"])
+    present = code_version(task.spec["problem"], modules, planned["method"])
     if present != planned:
         raise LagcoError(
             f"{task.name} was planned with other code (lagco {planned['version']}, "

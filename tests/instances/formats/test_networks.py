@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -218,6 +219,15 @@ def test_demands_of_a_part_that_is_dropped_are_counted(tmp_path):
     path = written(tmp_path, "source,target,volume\nBeta,Island,3\n")
     with pytest.raises(InstanceError, match="no demand between the nodes that are kept"):
         read(sample("backbone.graphml"), demands=path)
+
+
+@pytest.mark.parametrize("name", ["capacity", "bandwidth"])
+def test_capacities_by_the_names_that_other_programs_write(name, tmp_path):
+    graph = nx.path_graph(3)
+    nx.set_edge_attributes(graph, {(0, 1): 40.0, (1, 2): 10.0}, name)
+    nx.write_graphml(graph, tmp_path / "line.graphml")
+    instance = read(tmp_path / "line.graphml")
+    assert instance.array("capacities").tolist() == [40.0, 10.0]
 
 
 def test_directed_graphml(tmp_path):

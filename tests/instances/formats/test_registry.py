@@ -78,8 +78,9 @@ def test_formats_of_lagco(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "of no format that is read here: tsplib, gset"),
-        (b"hello\n", "of no format that is read here"),
+        (b"", "the file is empty"),
+        (b" \n\n", "the file is empty"),
+        (b"hello\n", "of no format that is read here: tsplib, gset"),
         (b"\x00\x01\x02\xff", "of no format that is read here"),
         (b"{}", "JSON whose 'format' is neither 'lagco-placement' nor 'lagco-hosts'"),
         (b"<html></html>", "XML about <html>, of no format"),
@@ -182,3 +183,9 @@ def test_the_guide_names_every_format():
         assert f"`{kind.name}`" in text, kind.name
     for suffix in {suffix for kind in KNOWN.values() for suffix in kind.suffixes}:
         assert suffix in text, suffix
+
+
+@pytest.mark.parametrize("size", ["big", 5.5])
+def test_a_size_that_is_no_whole_number_is_refused(size):
+    with pytest.raises(lagco.errors.UsageError, match="give a whole number"):
+        gymnasium.make("lagco/TSP-v0", size=size)

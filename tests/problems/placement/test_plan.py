@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lagco.problems.known_plans import KnownPlans
 from lagco.problems.placement import Placement
 from lagco.problems.placement import plan as plans
 
@@ -16,13 +17,12 @@ def test_a_start_has_so_many_plans_and_finds_them_again(monkeypatch):
     env = Placement(instance)
     found = [_plan(env, seed) for seed in range(60)]
     assert 1 < len(set(found)) <= plans.PLANS
-    monkeypatch.setattr(plans, "_known", {})
+    monkeypatch.setattr(plans, "_known", KnownPlans())
     assert [_plan(Placement(instance), seed) for seed in range(5)] == found[:5]
 
 
 def test_only_so_many_are_remembered(monkeypatch):
-    monkeypatch.setattr(plans, "_known", {})
-    monkeypatch.setattr(plans, "_MOST_KNOWN", 3)
+    monkeypatch.setattr(plans, "_known", KnownPlans(3))
     env = Placement(Placement.generate(6))
     for seed in range(12):
         env.reset(seed=seed)

@@ -6,16 +6,17 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from lagco.agents.agent import Agent
 from lagco.agents.bundle import DESCRIPTION, load, read_description
 from lagco.errors import UnknownName, suggest
+from lagco.instances import Instance
 from lagco.registration import ENTRIES
 
 FOLDER = Path(__file__).parent / "bundles"
+_LOADED: dict[str, Agent] = {}
 
 
 def shipped_problems() -> list[str]:
@@ -50,13 +51,20 @@ def list_agents() -> list[dict[str, Any]]:
     return found
 
 
-@cache
-def default_agent(problem: str) -> Agent:
-    """The agent that comes with lagco for a problem."""
+def default_agent(problem: str, instance: Instance | None = None) -> Agent:
+    """The agent that comes with lagco for a problem.
+
+    Args:
+        problem: its name.
+        instance: any one of it, where there is one at hand: one need not be drawn then.
+    """
+    if problem in _LOADED:
+        return _LOADED[problem]
     known = shipped_problems()
     if problem not in known:
         raise UnknownName(
             suggest("problem with a default agent", problem, known)
             + "; train one with `lagco train` and give its folder as the agent"
         )
-    return load(FOLDER / problem)
+    _LOADED[problem] = load(FOLDER / problem, instance=instance)
+    return _LOADED[problem]

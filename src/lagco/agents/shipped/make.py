@@ -112,12 +112,29 @@ class SmallOSPF(OSPF):
 
 
 class SmallTraffic(Traffic):
-    """Networks of 10 to 18 nodes."""
+    """Networks of 10 to 18 nodes.
+
+    In every third instance demands are as in files of real networks: between all pairs, volumes in
+    proportion to what the two ends send and receive in all, capacities all the same or not.
+    """
 
     @classmethod
     def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
-        """An instance of `traffic`."""
-        return super().draw(rng, int(rng.integers(10, 18, endpoint=True)) if size is None else size)
+        """An instance of `traffic`, the demands of which may be others."""
+        nodes = int(rng.integers(10, 18, endpoint=True)) if size is None else size
+        instance = super().draw(rng, nodes)
+        if rng.random() < 2 / 3:
+            return instance
+        demands = np.stack(np.nonzero(~np.eye(nodes, dtype=bool)))
+        amounts = rng.lognormal(sigma=0.7, size=nodes)
+        arrays = {
+            **instance.arrays,
+            "demands": demands.astype(np.int32),
+            "volumes": amounts[demands].prod(axis=0),
+        }
+        if rng.random() < 0.5:
+            arrays["capacities"] = np.full_like(instance.array("capacities"), 100.0)
+        return replace(instance, size=demands.shape[1], arrays=arrays)
 
 
 @dataclass(frozen=True)

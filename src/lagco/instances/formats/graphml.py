@@ -1,8 +1,9 @@
 """GraphML networks as in the Internet Topology Zoo.
 
-A link's capacity is its ``LinkSpeedRaw``, else ``LinkSpeed`` x ``LinkSpeedUnits`` (K, M, G, T), all
-in bits per second. Links of a node to itself carry nothing and are left out. Nodes are called by
-their labels, with the id behind where several share one.
+A link's capacity is its ``LinkSpeedRaw`` (or ``capacity``, or ``bandwidth``, as other programs call
+it), else ``LinkSpeed`` x ``LinkSpeedUnits`` (K, M, G, T), all in the same unit. Links of a node to
+itself carry nothing and are left out. Nodes are called by their labels, with the id behind where
+several share one.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ _KEYS = (
     ("Latitude", "double", "node"),
     ("LinkSpeedRaw", "double", "edge"),
 )
+#: attributes that give a link's capacity as one number, the first that is there
+_CAPACITIES = ("LinkSpeedRaw", "capacity", "bandwidth")
 _NAMESPACE = "http://graphml.graphdrawing.org/xmlns"
 
 
@@ -99,8 +102,9 @@ def _facts(element: Element, keys: dict[str, str]) -> dict[str, str]:
 
 def _capacity(source: Source, edge: Element, keys: dict[str, str]) -> float | None:
     facts = _facts(edge, keys)
-    if raw := facts.get("LinkSpeedRaw"):
-        return source.real(raw, "LinkSpeedRaw", edge.line, low=0.0)
+    for name in _CAPACITIES:
+        if raw := facts.get(name):
+            return source.real(raw, name, edge.line, low=0.0)
     try:
         speed = float(facts.get("LinkSpeed", "").strip(" <>~"))
         value = speed * UNITS[facts.get("LinkSpeedUnits", "").strip()[:1].upper()]

@@ -168,6 +168,8 @@ def _format_of(source: Source) -> Format:
     names = ", ".join(known.name for known in FORMATS.values() if known.problems)
     kind = ""
     begin = source.text.lstrip()[:1]
+    if not begin:
+        raise source.error("the file is empty")
     if begin == "{":
         json_value(source)  # if it is damaged, that is the reason
         kind = f"JSON whose 'format' is neither {placement.NAME!r} nor {hosts.NAME!r}, "

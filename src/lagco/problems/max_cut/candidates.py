@@ -12,26 +12,29 @@ from numba import njit
 from lagco.problems.max_cut.chains import BASE, DEPTH, SHARE, SPREAD, TINY, chains_from
 
 #: features of a candidate
-EACH = 18
+EACH = 22
 
 
 @njit(cache=True)
 def describe_nodes(  # type: ignore[no-untyped-def]
-    first, neighbours, slot_weights, side, gain, degree, nodes, ages, cut, best, unit, left, each
-):
+    first, neighbours, slot_weights, side, gain, degree, nodes, ages, cut, best, unit, left, plan,
+    promised, each,
+):  # fmt: skip
     """Write features of candidate `nodes` (k,) to each (k, EACH).
 
     degree (n,): sums of absolute weights; ages (k,): steps since the candidates were moved; cut,
-    best: now and the largest so far; unit: of gains; left: share of the steps that are left.
+    best: now and the largest so far; unit: of gains; left: share of the steps left, and their
+    number; plan (n,): sides to go to, the present ones without a plan; promised: cut there.
     """
     n, k = gain.shape[0], nodes.shape[0]
     chain = np.empty(k)
     length = np.empty(k, np.int64)
     chains_from(first, neighbours, slot_weights, nodes, side, gain, chain, length)
     tiny, tenure = TINY * unit, BASE + SHARE * n
-    improving = 0
+    improving = away = 0
     for v in range(n):
         improving += gain[v] > tiny
+        away += plan[v] != side[v]
     most = gain[nodes].max()
     farthest = chain.max()
     behind = np.arcsinh((best - cut) / unit)
@@ -59,4 +62,8 @@ def describe_nodes(  # type: ignore[no-untyped-def]
         f[14] = own / max(degree[nodes[i]], tiny)
         f[15] = behind
         f[16] = improving / n
-        f[17] = left
+        f[17] = left[0]
+        f[18] = 1.0 if plan[nodes[i]] != side[nodes[i]] else 0.0
+        f[19] = 1.0 if away > 0 and plan[nodes[i]] == side[nodes[i]] else 0.0
+        f[20] = np.arcsinh((promised - best) / unit) if away > 0 else 0.0
+        f[21] = away / max(1, left[1])

@@ -28,6 +28,7 @@ from lagco.problems.max_cut.kernels import (
     initial_gains,
     scale_gains,
 )
+from lagco.problems.max_cut.plan import PLANS, SUGGESTED, episode_plan
 from lagco.problems.max_cut.weights import cut_value, weighted_edges
 
 HEAVIEST = 10
@@ -109,6 +110,8 @@ class MaxCut(Problem):
         first, _, edge_ids = self._adjacency
         self._slot_weights = weights[edge_ids]  # weight of each neighbour slot
         self._side = np.zeros(n, dtype=np.int8)
+        self._start_side = self._side.copy()
+        self._plan: tuple[Array, float] | None = None  # sides and their cut, once asked for
         self._gain = np.zeros(n)
         self._scaled_gain = np.zeros(n, dtype=np.float32)
         self._degree = np.bincount(
@@ -164,6 +167,8 @@ class MaxCut(Problem):
             self._side[:] = 0 if sides is None else _checked_sides(sides, self.instance)
         else:
             self._side[:] = _checked_sides(start, self.instance)
+        self._start_side[:] = self._side
+        self._plan = None
         self._cut = self._best_cut = cut_value(self._edges, self._weights, self._side)
         self._memory.begin()
         first, neighbours, _ = self._adjacency
@@ -232,10 +237,11 @@ class MaxCut(Problem):
         return float(np.count_nonzero(self._gain > TINY * self._unit_gain) / len(self._gain))
 
     def candidate_features(self, actions: Array) -> CandidateFeatures:
-        """Gains, chains of moves, times since the last move and the state of the search."""
+        """Gains, chains of moves, times since the last move, the state of the search, the plan."""
         nodes = np.asarray(actions, dtype=np.int64).reshape(-1)
         each = np.empty((len(nodes), EACH), dtype=np.float32)
         first, neighbours, _ = self._adjacency
+        left = self.episode_length - self._steps
         describe_nodes(
             first,
             neighbours,
@@ -248,15 +254,49 @@ class MaxCut(Problem):
             self._cut,
             self._best_cut,
             self._unit_gain,
-            self.steps_left(self._view),
+            (left / self.episode_length, left),
+            self._planned(),
+            self._plan[1] if self._plan else -np.inf,
             each,
         )
         return CandidateFeatures(each)
 
+    def suggested_actions(self) -> Array:
+        """A few nodes that the plan of the episode has on the other side: those of most gain."""
+        nodes = np.flatnonzero(self._planned() != self._side)
+        if len(nodes) > SUGGESTED:
+            gains = self._gain[nodes]
+            nodes = nodes[np.argpartition(-gains, SUGGESTED)[:SUGGESTED]]
+        return nodes
+
+    def _planned(self) -> Array:
+        """Sides (n,) to go to: the plan's, or the present ones once it has nothing to offer."""
+        if self._plan is None:
+            # a stream of its own, so that episodes are the same whether a plan is asked for or not
+            number = int(self.np_random.spawn(1)[0].integers(PLANS))
+            first, neighbours, _ = self._adjacency
+            self._plan = episode_plan(
+                self.instance.checksum,
+                (first, neighbours, self._slot_weights),
+                self._unit_gain,
+                self._start_side,
+                number,
+            )
+        plan, promised = self._plan
+        away = np.count_nonzero(plan != self._side)
+        offers = promised > self._best_cut + TINY * self._unit_gain
+        return plan if offers and away <= self.episode_length - self._steps else self._side
+
     def advise(self) -> Array:
-        """What a tabu search that looks ahead would move."""
+        """Nodes that the plan of the episode has on the other side, those of most gain.
+
+        Once it has nothing to offer: what a tabu search that looks ahead would move.
+        """
         from lagco.problems.max_cut.teacher import advised_nodes
 
+        planned = self.suggested_actions()
+        if len(planned):
+            return planned
         first, neighbours, _ = self._adjacency
         found: Array = advised_nodes(
             first,

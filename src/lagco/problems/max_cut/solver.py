@@ -55,7 +55,7 @@ def improve_cut(instance: Instance, sides: Array | None, seed: int, effort: floa
     else:
         typical = float(np.sqrt(np.square(graph[2]).sum() / n))
         hottest = (HOTTEST if sides is None else WARM) * typical
-        found = _anneal(*graph, side, hottest, max(1, int(effort * SWEEPS)), stream)
+        found = anneal_cut(*graph, side, hottest, max(1, int(effort * SWEEPS)), stream)
     return found
 
 
@@ -124,7 +124,7 @@ def search_cut(first, neighbours, slot_weights, side, moves, stream):  # type: i
 
 
 @njit(cache=True)
-def _anneal(first, neighbours, slot_weights, side, hottest, sweeps, stream):  # type: ignore[no-untyped-def]
+def anneal_cut(first, neighbours, slot_weights, side, hottest, sweeps, stream):  # type: ignore[no-untyped-def]
     """Sides of the largest cut met while the heat falls to 0 from `side`, which is written over."""
     n = first.shape[0] - 1
     gain = np.empty(n)

@@ -40,10 +40,10 @@ def flow_bound(network: Network, seconds: float | None = None) -> float | None:
     if core.network is None:
         return core.floor
     found = _core_bound(core.network, seconds)
-    return None if found is None else max(found, core.floor)
+    return None if found is None else max(found[0], core.floor)
 
 
-def _core_bound(network: Network, seconds: float | None) -> float | None:
+def _core_bound(network: Network, seconds: float | None) -> tuple[float, Array] | None:
     from scipy import sparse
 
     n, arcs = network.num_nodes, 2 * network.num_links
@@ -68,8 +68,12 @@ def _core_bound(network: Network, seconds: float | None) -> float | None:
     return _least_utilisation(network, carried, conserve, np.concatenate(supply), seconds)
 
 
-def path_bound(network: Network, rows: Array, seconds: float | None = None) -> float | None:
+def path_bound(
+    network: Network, rows: Array, seconds: float | None = None
+) -> tuple[float, Array] | None:
     """Least largest utilisation when every demand may be split over the paths listed for it.
+
+    With the share of the demand that each path (N,) carries.
 
     Args:
         network: the network.
@@ -98,8 +102,10 @@ def path_bound(network: Network, rows: Array, seconds: float | None = None) -> f
 
 def _least_utilisation(
     network: Network, carried: Any, conserve: Any, supply: Array, seconds: float | None
-) -> float | None:
+) -> tuple[float, Array] | None:
     """Least u such that carried @ flow <= u x capacities and conserve @ (flow, u) = supply.
+
+    With the flow.
 
     Volumes are over the largest one and so are capacities: solvers work with absolute tolerances.
     """
@@ -123,7 +129,7 @@ def _least_utilisation(
         return None
     if found.status != 0:
         raise LagcoError(f"the flow bound was not found: {found.message}")
-    return float(found.fun * network.volumes.max() / network.capacities.max())
+    return float(found.fun * network.volumes.max() / network.capacities.max()), found.x[:-1]
 
 
 def _relative_volumes(network: Network) -> Array:

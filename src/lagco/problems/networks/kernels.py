@@ -19,6 +19,17 @@ def largest_utilisation(loads, capacities):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def fullest_arc(loads, inverse):  # type: ignore[no-untyped-def]
+    """Arc of the largest utilisation; inverse: 1 / capacities."""
+    fullest, largest = 0, -1.0
+    for arc in range(loads.shape[0]):
+        use = loads[arc] * inverse[arc >> 1]
+        if use > largest:
+            fullest, largest = arc, use
+    return fullest
+
+
+@njit(cache=True)
 def plain_link_state(loads, capacities, load, utilisation):  # type: ignore[no-untyped-def]
     """Load and utilisation of the busier direction of every link, in the instance's units."""
     for e in range(capacities.shape[0]):

@@ -11,6 +11,7 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.instances import Instance
+from lagco.problems.known_plans import KnownPlans
 from lagco.problems.networks.network import network_of
 from lagco.problems.ospf.solver import MOVES, improve_weights
 from lagco.problems.ospf.weights import utilisation_of
@@ -22,9 +23,7 @@ PER_LINK, WORK, FEWEST = 120, 1_000_000_000, 30
 PLANS = 64
 #: changes towards the plan that a ranker sees in any case
 SUGGESTED = 8
-#: plans that a process remembers
-_MOST_KNOWN = 4096
-_known: dict[tuple[str, bytes, int], tuple[Array, float]] = {}
+_known = KnownPlans()
 
 
 def episode_plan(instance: Instance, weights: Array, number: int) -> tuple[Array, float]:
@@ -37,10 +36,9 @@ def episode_plan(instance: Instance, weights: Array, number: int) -> tuple[Array
     moves = min(PER_LINK * links, WORK // (2 * links * network.num_nodes))
     if moves < FEWEST * links:
         return weights, np.inf
-    key = (instance.checksum, weights.tobytes(), number)
-    if key not in _known:
-        if len(_known) >= _MOST_KNOWN:
-            del _known[next(iter(_known))]
+
+    def make() -> tuple[Array, float]:
         found = np.asarray(improve_weights(instance, weights, number, moves / MOVES), np.int64)
-        _known[key] = found, utilisation_of(instance, network, found)
-    return _known[key]
+        return found, utilisation_of(instance, network, found)
+
+    return _known.get((instance.checksum, weights.tobytes(), number), make)

@@ -146,7 +146,7 @@ def settle(target, first, heads, steps, buckets, entries, distance, order):  # t
 
 
 @njit(cache=True)
-def _spread(begin, first, heads, arcs, steps, ecmp, distance, order, flow, tight, loads):  # type: ignore[no-untyped-def]
+def spread(begin, first, heads, arcs, steps, ecmp, distance, order, flow, tight, loads):  # type: ignore[no-untyped-def]
     """Let the flow waiting at the nodes ``order[begin]``, … , run down to the destination."""
     target = order[0]
     for place in range(begin, 0, -1):
@@ -180,7 +180,7 @@ def aggregate_loads(  # type: ignore[no-untyped-def]
     tight = np.empty(first.shape[0], dtype=np.int64)
     for d in range(d_first[target], d_first[target + 1]):
         flow[d_sources[d]] += d_volumes[d]
-    _spread(settled - 1, first, heads, arcs, steps, ecmp, distance, order, flow, tight, loads)
+    spread(settled - 1, first, heads, arcs, steps, ecmp, distance, order, flow, tight, loads)
 
 
 @njit(cache=True)
@@ -304,7 +304,7 @@ def route(first, heads, arcs, edges, weights, ecmp, demands, link, old, routes, 
 
 @njit(cache=True)
 def _spread_one(begin, first, heads, arcs, order, ways, hops, flow, loads, shares):  # type: ignore[no-untyped-def]
-    """As `_spread` for a single demand, ranking it among the largest on every arc it uses."""
+    """As `spread` for a single demand, ranking it among the largest on every arc it uses."""
     target = order[0]
     for place in range(begin, 0, -1):
         v = order[place]

@@ -16,19 +16,15 @@ from lagco.problems.networks.bound import annealed, flow_bound
 from lagco.problems.networks.core import Core, core_of
 from lagco.problems.networks.kernels import (
     eighth_power,
+    fullest_arc,
     largest_utilisation,
     smooth_utilisation,
 )
 from lagco.problems.networks.network import network_of
 from lagco.problems.networks.search import copy_values
 from lagco.problems.ospf.kernels import loads_by_destination
-from lagco.problems.ospf.routing import (
-    aggregate_loads,
-    clear,
-    is_affected,
-    settle,
-    steps_along,
-)
+from lagco.problems.ospf.resettling import resettle
+from lagco.problems.ospf.routing import clear, is_affected, settle, spread, steps_along
 from lagco.problems.ospf.weights import routed_network, scratch, utilisation_of, weight_bounds
 from lagco.problems.random_stream import next_below, next_float, random_stream
 
@@ -36,6 +32,9 @@ MOVES = 120_000
 RESTARTS = 6
 HOTTEST, COLDEST = 0.1, 0.0005
 _SURE = 1.0 + 1e-9  # by so much more a sum is larger whatever its rounding
+FULL = 0.5  # chance of a move at the fullest link, or at an end of it
+SAME = 0.3  # chance that it is that link itself
+NEAR = 0.5  # chance of a small change
 WARM = 0.03  # where a run starts from good weights
 
 
@@ -50,20 +49,27 @@ def solve_weights(instance: Instance, seed: int, effort: float = 1.0) -> SolverR
     `effort` multiplies the moves.
     """
     network = network_of(instance)
-    # not on the core alone: references stay what they were in earlier data sets
+    # not on the core alone, and not guided: references stay what they were in earlier
+    # data sets
     whole = Core(network, np.arange(network.num_links), 0.0)
-    best = _search(instance, whole, None, seed, RESTARTS, int(effort * MOVES) // RESTARTS)
+    best = _search(instance, whole, None, seed, RESTARTS, int(effort * MOVES) // RESTARTS, False)
     value = utilisation_of(instance, network, best)
     return annealed(value, flow_bound(network), best)
 
 
 def improve_weights(instance: Instance, weights: Array | None, seed: int, effort: float) -> Array:
     """The best weights met in a run of annealing; from `weights`, where given, a warm one."""
-    return _search(instance, _core(instance), weights, seed, 1, int(effort * MOVES))
+    return _search(instance, _core(instance), weights, seed, 1, int(effort * MOVES), True)
 
 
 def _search(
-    instance: Instance, core: Core, weights: Array | None, seed: int, runs: int, moves: int
+    instance: Instance,
+    core: Core,
+    weights: Array | None,
+    seed: int,
+    runs: int,
+    moves: int,
+    guided: bool,
 ) -> Array:
     """The best weights met in so many runs of so many moves, warm ones from `weights`."""
     low, high = weight_bounds(instance)
@@ -78,6 +84,7 @@ def _search(
             *routed_network(instance, core.network),
             low,
             high,
+            guided,
             runs,
             hottest,
             moves,
@@ -135,7 +142,7 @@ def _set_steps(steps, places, link, weight):  # type: ignore[no-untyped-def]
     steps[places[link, 1]] = weight
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=True)
 def _power_sum(loads, inverse):  # type: ignore[no-untyped-def]
     """The sum of the 16th powers of utilisations; inverse: 1 / capacities."""
     total = 0.0
@@ -148,12 +155,14 @@ def _power_sum(loads, inverse):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _anneal(  # type: ignore[no-untyped-def]
-    first, heads, arcs, edges, capacities, ecmp, demands, low, high, runs, hottest, moves,
+    first, heads, arcs, edges, capacities, ecmp, demands, low, high, guided, runs, hottest, moves,
     buckets, entries, best, stream,
 ):  # fmt: skip
     """Leave in `best` the weights with the lowest utilisation met in `runs` runs of `moves` moves.
 
     A single run starts from there; of several, every other one, and the first from random weights.
+    If they are guided, every other move is at the fullest link or at an end of it, and every other
+    one changes a weight by one only.
     """
     n, links = first.shape[0] - 1, capacities.shape[0]
     d_first = demands[0]
@@ -164,6 +173,10 @@ def _anneal(  # type: ignore[no-untyped-def]
     new_parts = np.zeros((n, 2 * links))
     loads, total, flow = np.zeros(2 * links), np.zeros(2 * links), np.zeros(n)
     changed, rerouted = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.bool_)
+    resettled, reached_nodes = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
+    moved, is_moved = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
+    tight = np.empty(n + 1, dtype=np.int64)
+    _, d_sources, d_volumes = demands
     busiest, places, inverse = _busiest(demands), _places(arcs), 1.0 / capacities
     weights = np.full(links, low, dtype=np.int64)
     least = np.inf
@@ -176,23 +189,37 @@ def _anneal(  # type: ignore[no-untyped-def]
         steps = steps_along(arcs, weights)
         for t in range(n):
             if d_first[t] < d_first[t + 1]:
-                settle(t, first, heads, steps, buckets, entries, distance[t], order[t])
+                reached_nodes[t] = settle(
+                    t, first, heads, steps, buckets, entries, distance[t], order[t]
+                )
         loads_by_destination(first, heads, arcs, weights, ecmp, demands, distance, order, parts)
         clear(loads)
         for t in range(n):
             _add(loads, parts[t], 1.0)
         energy = smooth_utilisation(loads, capacities)
+        fullest = fullest_arc(loads, inverse)
         if largest_utilisation(loads, capacities) < least:
             least = largest_utilisation(loads, capacities)
             copy_values(best, weights)
         for move in range(moves):
             heat = hottest * (COLDEST / hottest) ** (move / moves)
             link = next_below(stream, links)
+            if guided and next_float(stream) < FULL:
+                link = fullest >> 1
+                if next_float(stream) >= SAME:
+                    end = edges[next_below(stream, 2), link]
+                    link = arcs[first[end] + next_below(stream, first[end + 1] - first[end])] >> 1
             if high == low:
                 break
             old = weights[link]
-            weight = low + next_below(stream, high - low)
-            weights[link] = weight + 1 if weight >= old else weight
+            if guided and next_float(stream) < NEAR:
+                weight = old + 2 * next_below(stream, 2) - 1
+                if weight < low or weight > high:
+                    continue
+                weights[link] = weight
+            else:
+                weight = low + next_below(stream, high - low)
+                weights[link] = weight + 1 if weight >= old else weight
             _set_steps(steps, places, link, weights[link])
             count = 0
             copy_values(total, loads)
@@ -208,13 +235,19 @@ def _anneal(  # type: ignore[no-untyped-def]
             rejected = False
             for i in range(count):
                 t = changed[i]
-                settled = settle(
-                    t, first, heads, steps, buckets, entries, new_distance[t], new_order[t]
-                )
+                resettled[t] = resettle(
+                    edges[0, link], edges[1, link], weights[link], old, first, heads, steps,
+                    distance[t], order[t], reached_nodes[t], new_distance[t], new_order[t],
+                    moved, is_moved,
+                )  # fmt: skip
                 clear(new_parts[t])
-                aggregate_loads(
-                    t, first, heads, arcs, steps, ecmp, new_distance[t], new_order[t], settled,
-                    demands, flow, new_parts[t],
+                for d in range(d_first[t], d_first[t + 1]):
+                    flow[d_sources[d]] += d_volumes[d]
+                spread(
+                    reached_nodes[t] - 1, first, heads, arcs, steps, ecmp,
+                    new_distance[t] if resettled[t] else distance[t],
+                    new_order[t] if resettled[t] else order[t],
+                    flow, tight, new_parts[t],
                 )  # fmt: skip
                 _add(total, new_parts[t], 1.0)
                 least_power = _power_sum(total, inverse)
@@ -245,10 +278,12 @@ def _anneal(  # type: ignore[no-untyped-def]
                 continue
             energy = reached
             copy_values(loads, total)
+            fullest = fullest_arc(loads, inverse)
             for i in range(count):
                 t = changed[i]
-                copy_values(distance[t], new_distance[t])
-                copy_values(order[t], new_order[t])
+                if resettled[t]:
+                    copy_values(distance[t], new_distance[t])
+                    copy_values(order[t], new_order[t])
                 copy_values(parts[t], new_parts[t])
             largest = largest_utilisation(loads, capacities)
             if largest < least * (1.0 - 1e-12):

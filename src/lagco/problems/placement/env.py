@@ -193,7 +193,14 @@ class Placement(Problem):
         self._least = cloud.demands.min(axis=0)
         self._moves = SearchMemory(n, round(_TENURE * vms))  # of VMs; PMs have none
         self._left = np.full(vms, -1, dtype=np.int64)  # PMs that the VMs left last
-        self._survey = Survey(cloud, self._latencies, self._bounds, self.features == "full")
+        self._survey = Survey(
+            cloud,
+            self._latencies,
+            self._bounds,
+            self._state,
+            self._moves.recent,
+            self.features == "full",
+        )
         self._declare()
         self.action_space = gym.spaces.MultiDiscrete([vms, pms])
 
@@ -271,7 +278,7 @@ class Placement(Problem):
         self._left[:] = -1
         self._highest = self._mean
         self._survey.begin(self.instance.checksum, hosts, rng)
-        self._survey.look(self._state, self._mean, self._highest, self._moves.recent)
+        self._survey.look(self._mean, self._highest)
         vms = self._cloud.num_vms
         self._view.move_edges(slice(0, vms), hosts + vms)
 
@@ -296,7 +303,7 @@ class Placement(Problem):
         self._moves.change(vm)
         self._left[vm] = source
         self._highest = max(self._highest, self._mean)
-        self._survey.look(state, self._mean, self._highest, self._moves.recent)
+        self._survey.look(self._mean, self._highest)
         view = self._view
         view.move_edges(vm, vms + pm)
         for name in self._moving:

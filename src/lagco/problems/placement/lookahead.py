@@ -17,6 +17,7 @@ from numba import njit
 from lagco.problems.placement.state import (
     fits,
     move_vm,
+    parts_of,
     terms_after,
     terms_arrived,
     terms_of,
@@ -40,47 +41,57 @@ _LOWEST = -1e30
 
 
 @njit(cache=True)
-def survey_moves(cloud, state, latencies, bounds, mean, best, recent, values):  # type: ignore[no-untyped-def]
+def all_parts(cloud):  # type: ignore[no-untyped-def]
+    """:func:`parts_of` all VMs on all PMs: (V, P, 2)."""
+    found = np.empty((cloud.demands.shape[0], cloud.capacities.shape[0], 2))
+    for v in range(found.shape[0]):
+        for p in range(found.shape[1]):
+            found[v, p, 0], found[v, p, 1] = parts_of(v, p, cloud)
+    return found
+
+
+@njit(cache=True)
+def survey_moves(  # type: ignore[no-untyped-def]
+    cloud, state, latencies, bounds, parts, recent, values, prospects, mean, best
+):
     """Write to `values` (V, P) what each move promises at first sight; the lowest where invalid.
 
     That is V x its gain, more for VMs of a PM with few of them, since this may be empty soon.
     VMs that moved recently stay, unless that leads beyond the best state so far.
 
-    Returns the share of the valid moves that gain.
+    Write to `prospects` (V + P,) the best value of a move of each VM and to each PM, asinh.
+
+    parts: from `all_parts`.
     """
     vms, pms = values.shape
     terms = np.empty(5)
+    highest = np.full(pms, _LOWEST)
     span = bounds[2, 1] - bounds[2, 0]
     alone = 0.04 * vms / span if span > 0.0 else 0.0
-    count, better = 0, 0
     for v in range(vms):
         source = state.allocation[v]
         soon = alone / state.vm_count[source] if state.vm_count[source] > 1 else 0.0
         left = totals_left(v, cloud, state)
+        row_from = latencies[source]
+        most = _LOWEST
         for p in range(pms):
             values[v, p] = _LOWEST
             if p == source or not fits(v, p, cloud, state):
                 continue
-            terms_arrived(v, p, cloud, state, latencies[source], latencies[p], left, terms)
+            terms_arrived(
+                v, p, cloud, state, row_from, latencies[p], left, parts[v, p, 0], parts[v, p, 1],
+                terms,
+            )  # fmt: skip
             reached = mean_of_terms(terms, bounds)
-            count += 1
-            better += reached > mean + _NOTHING
             if recent[v] and reached <= best + _NOTHING:
                 continue
-            values[v, p] = vms * (reached - mean) + soon
-    return better / max(count, 1)
-
-
-@njit(cache=True)
-def write_prospects(values, prospects):  # type: ignore[no-untyped-def]
-    """Write to `prospects` (V + P,) the best value of a move of each VM and to each PM, asinh."""
-    vms, pms = values.shape
-    for node in range(vms + pms):
-        prospects[node] = _LOWEST
-    for v in range(vms):
-        for p in range(pms):
-            prospects[v] = max(prospects[v], values[v, p])
-            prospects[vms + p] = max(prospects[vms + p], values[v, p])
+            value = vms * (reached - mean) + soon
+            values[v, p] = value
+            most = max(most, value)
+            highest[p] = max(highest[p], value)
+        prospects[v] = most
+    for p in range(pms):
+        prospects[vms + p] = highest[p]
     for node in range(vms + pms):
         prospects[node] = math.asinh(max(prospects[node], -10.0))
 

@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from lagco.arrays import Array
+from lagco.problems.known_plans import KnownPlans
 from lagco.problems.placement.solver import anneal
 from lagco.problems.placement.state import empty_state, fits, terms_after
 from lagco.problems.placement.terms import mean_of_terms
@@ -26,9 +27,7 @@ _HOT = 1.5
 PLANS = 16
 #: moves of the plans that a ranker's aim is the best of, and how many these are at most
 AIMED, TRIED = 250_000, 6
-#: plans that a process remembers
-_MOST_KNOWN = 4096
-_known: dict[tuple[str, bytes, bytes, int], tuple[Array, float]] = {}
+_known = KnownPlans()
 
 
 def episode_plan(
@@ -36,11 +35,7 @@ def episode_plan(
 ) -> tuple[Array, float]:
     """Plan `number` of a start of the instance with that checksum, made once; and its J."""
     key = (checksum, bounds.tobytes(), hosts.tobytes(), number)
-    if key not in _known:
-        if len(_known) >= _MOST_KNOWN:
-            del _known[next(iter(_known))]
-        _known[key] = plan_allocation(cloud, latencies, bounds, hosts, number)
-    return _known[key]
+    return _known.get(key, lambda: plan_allocation(cloud, latencies, bounds, hosts, number))
 
 
 def episode_aim(

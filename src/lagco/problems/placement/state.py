@@ -224,20 +224,34 @@ def terms_of(totals, tenant_share, out):  # type: ignore[no-untyped-def]
 @njit(cache=True, forceinline=True)
 def terms_after(v, p, cloud, state, row_from, row_to, out):  # type: ignore[no-untyped-def]
     """The five terms if VM v moved to PM p; nothing changes."""
-    terms_arrived(v, p, cloud, state, row_from, row_to, totals_left(v, cloud, state), out)
+    left = totals_left(v, cloud, state)
+    terms_arrived(v, p, cloud, state, row_from, row_to, left, *parts_of(v, p, cloud), out)
 
 
 @njit(cache=True, forceinline=True)
 def totals_left(v, cloud, state):  # type: ignore[no-untyped-def]
     """Utilisation, energy, active PMs and risk if VM v were gone, in total."""
     totals = (state.totals[0], state.totals[1], state.totals[2], state.totals[4])
-    return _exchanged(v, state.allocation[v], -1.0, 1, cloud, state, totals)
+    host = state.allocation[v]
+    return _exchanged(v, host, -1.0, 1, cloud, state, totals, *parts_of(v, host, cloud))
 
 
 @njit(cache=True, forceinline=True)
-def terms_arrived(v, p, cloud, state, row_from, row_to, left, out):  # type: ignore[no-untyped-def]
-    """:func:`terms_after` from the :func:`totals_left`, the same for all PMs."""
-    fraction, energy, active, risk = _exchanged(v, p, 1.0, 0, cloud, state, left)
+def parts_of(v, p, cloud):  # type: ignore[no-untyped-def]
+    """Mean used fraction and power that VM v adds to PM p; they do not depend on the state."""
+    part = 0.0
+    for r in range(4):
+        part += used_fraction(cloud.demands[v, r], cloud.capacities[p, r])
+    share = used_fraction(cloud.demands[v, PE], cloud.capacities[p, PE])
+    return part / 4.0, share * (cloud.peak[p] - cloud.idle[p])
+
+
+@njit(cache=True, forceinline=True)
+def terms_arrived(v, p, cloud, state, row_from, row_to, left, part, power, out):  # type: ignore[no-untyped-def]
+    """:func:`terms_after` from the :func:`totals_left`, the same for all PMs, and
+    :func:`parts_of` the VM there.
+    """
+    fraction, energy, active, risk = _exchanged(v, p, 1.0, 0, cloud, state, left, part, power)
     change = 0.0
     for k in range(cloud.first[v], cloud.first[v + 1]):
         host = state.allocation[cloud.peers[k]]
@@ -250,18 +264,15 @@ def terms_arrived(v, p, cloud, state, row_from, row_to, left, out):  # type: ign
 
 
 @njit(cache=True, forceinline=True)
-def _exchanged(v, q, sign, alone, cloud, state, totals):  # type: ignore[no-untyped-def]
+def _exchanged(v, q, sign, alone, cloud, state, totals, part, power):  # type: ignore[no-untyped-def]
     """Totals with a VM more (sign 1) or less (-1) on PM q.
 
     alone: VMs on q by which to tell that it is the first one to come, or the last one to leave.
+    part, power: :func:`parts_of` the VM there.
     """
     fraction, energy, active, risk = totals
-    part = 0.0
-    for r in range(4):
-        part += used_fraction(cloud.demands[v, r], cloud.capacities[q, r])
-    fraction += sign * part / 4.0
-    share = used_fraction(cloud.demands[v, PE], cloud.capacities[q, PE])
-    energy += sign * share * (cloud.peak[q] - cloud.idle[q])
+    fraction += sign * part
+    energy += sign * power
     if state.vm_count[q] == alone:
         energy += sign * cloud.idle[q]
         active += sign

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import njit, types
 
 from lagco.arrays import Array
+from lagco.bound_arguments import bind, opened
 from lagco.problems.placement.cloud import Cloud
 from lagco.problems.placement.latency import Latencies
-from lagco.problems.placement.lookahead import SURVEYED, survey_moves, write_prospects
+from lagco.problems.placement.lookahead import SURVEYED, all_parts, survey_moves
 from lagco.problems.placement.plan import PLANS, episode_aim, episode_plan, write_planned
 from lagco.problems.placement.state import State
 
@@ -22,6 +24,8 @@ class Survey:
         cloud: VMs and PMs.
         latencies: between the PMs.
         bounds: of the terms.
+        state: where every VM is, of which the arrays stay.
+        recent: (≥ V,) VMs that moved recently, likewise.
         wanted: False for a survey that never looks.
 
     Attributes:
@@ -34,7 +38,15 @@ class Survey:
         planned: (V + P,) the best move that leads to the plan, as a node column.
     """
 
-    def __init__(self, cloud: Cloud, latencies: Latencies, bounds: Array, wanted: bool) -> None:
+    def __init__(
+        self,
+        cloud: Cloud,
+        latencies: Latencies,
+        bounds: Array,
+        state: State,
+        recent: Array,
+        wanted: bool,
+    ) -> None:
         vms, pms = cloud.num_vms, cloud.num_pms
         self._cloud, self._matrix, self._bounds = cloud, latencies.matrix, bounds
         self.looks = wanted and vms * pms <= SURVEYED and latencies.matrix is not None
@@ -45,6 +57,11 @@ class Survey:
         self._begun: tuple[str, Array, int] | None = None  # instance, hosts, number of the plan
         self._aim: tuple[Array, float] | None = None
         self.planned = np.zeros(vms + pms, dtype=np.int8)
+        if self.looks:
+            known = cloud, state, self._matrix, bounds
+            moves = all_parts(cloud), recent, self.values, self.prospects
+            arguments = known, moves, self.plan, self.planned
+            self._look = bind(_look, arguments, *2 * [types.float64], types.boolean)
 
     def begin(self, checksum: str, hosts: Array, rng: np.random.Generator) -> None:
         """Make the plan of an episode of that instance which begins with these hosts."""
@@ -53,7 +70,7 @@ class Survey:
             self._begun = checksum, hosts.copy(), number
             self._aim = None
             known = self._cloud, self._matrix, self._bounds
-            self.plan, self.promised = episode_plan(checksum, *known, hosts, number)
+            self.plan[:], self.promised = episode_plan(checksum, *known, hosts, number)
 
     @property
     def aim(self) -> tuple[Array, float]:
@@ -66,17 +83,10 @@ class Survey:
                 self._aim = episode_aim(checksum, *known, hosts, number)
         return self._aim
 
-    def look(self, state: State, mean: float, highest: float, recent: Array) -> None:
-        """Look at the moves of a state with that J, the highest J so far and VMs moved recently."""
-        if not self.looks:
-            return
-        known = self._cloud, state, self._matrix, self._bounds
-        survey_moves(*known, mean, highest, recent, self.values)
-        write_prospects(self.values, self.prospects)
-        if self.promised > highest + _ROUNDING:
-            write_planned(self.plan, *known, self.planned)
-        else:
-            self.planned[:] = 0
+    def look(self, mean: float, highest: float) -> None:
+        """Look at the moves of the state, which has that J, with the highest J so far."""
+        if self.looks:
+            self._look(mean, highest, self.promised > highest + _ROUNDING)
 
     def promising(self, most: int) -> Array:
         """The moves that promise most in all or to a PM, as V x P codes in order."""
@@ -85,3 +95,13 @@ class Survey:
         hosts = np.argsort(-values.max(axis=0), kind="stable")[: 2 * most]
         visits = values[:, hosts].argmax(axis=0) * values.shape[1] + hosts
         return np.unique(np.concatenate([best, visits]))
+
+
+@njit(cache=True)
+def _look(arguments, mean, highest, planning):  # type: ignore[no-untyped-def]
+    known, moves, plan, planned = opened(arguments)
+    survey_moves(*known, *moves, mean, highest)
+    if planning:
+        write_planned(plan, *known, planned)
+    else:
+        planned[:] = 0

@@ -19,6 +19,8 @@ from lagco.problems.traffic.paths import path_arcs
 EACH = 24
 #: changes that are judged together with what can follow them
 _DEEP = 12
+#: changes that a ranker sees in any case, and the number of fullest arcs one of which they relieve
+SUGGESTED, _ARCS = 12, 8
 _MARGIN, _SAME = 1e-6, 1e-9
 _TINY = 1e-300
 
@@ -170,6 +172,56 @@ def advised_paths(  # type: ignore[no-untyped-def]
             places[chosen] = places[i]
             chosen += 1
     return places[:chosen].copy()
+
+
+@njit(cache=True)
+def suggested_paths(first, options, volumes, capacities, used, loads, recent, least):  # type: ignore[no-untyped-def]
+    """Places of the options (k,) that lower the norm most among those that relieve a full arc.
+
+    In the order in which the search looks at them: those that neither lower the norm nor relieve
+    the fullest arc come later, what was changed recently last.
+    """
+    largest, norm, fullest = measure(loads, capacities)
+    unit = 1.0 / max(largest, _TINY)
+    ceiling = max(1.0, largest) * SLACK * unit
+    total = max(eighth_power(norm * unit), _TINY)
+    work, use = loads.copy(), loads.copy()
+    for arc in range(use.shape[0]):
+        use[arc] /= capacities[arc >> 1]
+    full = np.zeros(use.shape[0], np.bool_)
+    for _ in range(min(_ARCS, use.shape[0])):
+        arc = int(np.argmax(use))
+        full[arc], use[arc] = True, -1.0
+    found, values = np.empty(SUGGESTED, np.int64), np.empty(SUGGESTED)
+    count = 0
+    for d in range(used.shape[0]):
+        crosses = False
+        for i in range(used.shape[1]):
+            crosses = crosses or (used[d, i] >= 0 and full[used[d, i]])
+        if not crosses:
+            continue
+        eases = _uses(used[d], fullest)
+        for o in range(first[d], first[d + 1]):
+            change, top = _change_of(used[d], options[o], volumes[d], capacities, work, unit)
+            value = change / total
+            if value > -_MARGIN and not (eases and not _uses(options[o], fullest)):
+                value += IDLE
+            if recent[d] and norm * max(1.0 + value, _TINY) ** 0.125 >= least * (1.0 - _SAME):
+                value += PAUSE
+            if top > ceiling or (count == SUGGESTED and value >= values[count - 1]):
+                continue
+            same = True
+            for i in range(options.shape[1]):
+                same = same and options[o, i] == used[d, i]
+            if same:
+                continue
+            at = min(count, SUGGESTED - 1)
+            while at > 0 and values[at - 1] > value:
+                found[at], values[at] = found[at - 1], values[at - 1]
+                at -= 1
+            found[at], values[at] = o, value
+            count = min(count + 1, SUGGESTED)
+    return found[:count]
 
 
 @njit(cache=True)

@@ -21,7 +21,7 @@ from lagco.problems.networks.network import ARRAYS, NODES, network_of
 from lagco.problems.networks.problem import NetworkProblem
 from lagco.problems.networks.views import COMMUNICATION, TRAFFIC
 from lagco.problems.random_stream import random_stream
-from lagco.problems.traffic.candidates import EACH, advised_paths, describe_paths
+from lagco.problems.traffic.candidates import EACH, advised_paths, describe_paths, suggested_paths
 from lagco.problems.traffic.generator import draw_routed_network
 from lagco.problems.traffic.kernels import (
     add_loads,
@@ -120,6 +120,15 @@ class Traffic(NetworkProblem):
         from lagco.problems.traffic.solver import lower_bound
 
         return lower_bound(instance, seconds)
+
+    @classmethod
+    def relaxed(
+        cls, instance: Instance, seconds: float | None = None
+    ) -> tuple[float, Array] | None:
+        """The bound where demands are split over their paths, and the largest part of each."""
+        from lagco.problems.traffic.solver import relaxed_paths
+
+        return relaxed_paths(instance, seconds)
 
     @classmethod
     def improve(
@@ -403,6 +412,23 @@ class Traffic(NetworkProblem):
             each,
         )
         return CandidateFeatures(each)
+
+    def suggested_actions(self) -> Array:
+        """A few paths that relieve the fullest arc, those with the lowest 8-norm: (k, 1 + T).
+
+        In large networks they are seldom among the nearest of all paths to a proto-action.
+        """
+        options = self._options
+        chosen = suggested_paths(
+            options.first,
+            options.arcs,
+            *self._amounts,
+            self._used,
+            self._loads,
+            self._memory.recent,
+            self._least_norm,
+        )
+        return options.rows[chosen]
 
     def advise(self) -> Array:
         """The changes that a tabu search on the 8-norm would make: (k, 1 + T).

@@ -13,7 +13,11 @@ from numba import njit
 from lagco.arrays import Array
 from lagco.instances import Instance, SolverReference
 from lagco.problems.networks.bound import annealed, flow_bound, path_bound
-from lagco.problems.networks.kernels import largest_utilisation, sixteenth_power
+from lagco.problems.networks.kernels import (
+    fullest_arc,
+    largest_utilisation,
+    sixteenth_power,
+)
 from lagco.problems.networks.network import Network, network_of
 from lagco.problems.networks.search import copy_values
 from lagco.problems.random_stream import next_below, next_float, random_stream
@@ -25,6 +29,9 @@ RESTARTS = 8
 FEWEST = 400  # moves per demand below which a run has not settled: then there are fewer runs
 HOTTEST, COLDEST = 0.3, 0.001
 WARM = 0.03  # where a run starts from good paths
+FULL = 0.5  # chance of a demand over the fullest link, where moves are guided
+_LOOKS = 32  # moves after which that link is found again
+_TRIED = 30  # demands that are looked at for one over it
 _LISTED = 100_000  # paths up to which the tighter bound over them is computed
 
 
@@ -38,9 +45,31 @@ def lower_bound(instance: Instance, seconds: float | None = None) -> float | Non
 
 
 def _bound(network: Network, options: Options, seconds: float | None = None) -> float | None:
-    if options.complete and len(options.rows) <= _LISTED:
-        return path_bound(network, options.rows, seconds)
+    if _lists_all(options):
+        found = path_bound(network, options.rows, seconds)
+        return None if found is None else found[0]
     return flow_bound(network, seconds)
+
+
+def _lists_all(options: Options) -> bool:
+    return options.complete and len(options.rows) <= _LISTED
+
+
+def relaxed_paths(instance: Instance, seconds: float | None) -> tuple[float, Array] | None:
+    """The bound over the admissible paths, and the path that carries most of each demand there.
+
+    None where they are too many to list, or the time is too short.
+    """
+    network, _, options = _prepared(instance)
+    found = path_bound(network, options.rows, seconds) if _lists_all(options) else None
+    if found is None:
+        return None
+    bound, shares = found
+    most = np.maximum.reduceat(shares, options.first[:-1])
+    demand = options.rows[:, 0]
+    largest = np.flatnonzero(shares >= most[demand])
+    _, once = np.unique(demand[largest], return_index=True)
+    return bound, options.rows[largest[once], 1:]
 
 
 def solve_paths(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:
@@ -49,7 +78,8 @@ def solve_paths(instance: Instance, seed: int, effort: float = 1.0) -> SolverRef
     `effort` multiplies the moves.
     """
     network, limits, options = _prepared(instance)
-    paths = improve_paths(instance, None, seed, effort)
+    # not guided: references stay what they were in earlier data sets
+    paths = _search(instance, None, seed, effort, guided=False)
     value = utilisation_of(network, checked_paths(paths, instance, network, limits)[1])
     return annealed(value, _bound(network, options), paths)
 
@@ -59,6 +89,12 @@ def improve_paths(instance: Instance, paths: Array | None, seed: int, effort: fl
 
     A run that is the only one begins with the shortest paths.
     """
+    return _search(instance, paths, seed, effort, guided=True)
+
+
+def _search(
+    instance: Instance, paths: Array | None, seed: int, effort: float, *, guided: bool
+) -> Array:
     network, limits, options = _prepared(instance)
     best = options.first[:-1].copy()
     moves = int(effort * MOVES)
@@ -74,6 +110,7 @@ def improve_paths(instance: Instance, paths: Array | None, seed: int, effort: fl
         options.arcs,
         network.volumes,
         network.capacities,
+        guided,
         runs,
         hottest,
         moves // runs,
@@ -110,17 +147,32 @@ def _choose(first, listed, paths, chosen):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def _demand_over(arc, start, choice, arcs):  # type: ignore[no-untyped-def]
+    """The first demand from `start` on whose path uses an arc; `start` if none is near."""
+    for i in range(_TRIED):
+        d = (start + i) % choice.shape[0]
+        for k in range(arcs.shape[1]):
+            used = arcs[choice[d], k]
+            if used < 0:
+                break
+            if used == arc:
+                return d
+    return start
+
+
+@njit(cache=True)
 def _anneal(  # type: ignore[no-untyped-def]
-    first, arcs, volumes, capacities, runs, hottest, moves, best, stream
+    first, arcs, volumes, capacities, guided, runs, hottest, moves, best, stream
 ):
     """Leave in `best` the options with the lowest utilisation met in `runs` runs of `moves` moves.
 
     A single run starts from there; of several, every other one, and the first from random options.
 
     The energy is the sum of the 16th powers of all utilisations: close to the largest alone, and
-    moved by the next ones too.
+    moved by the next ones too. If moves are guided, every other one is of a demand over the fullest
+    link.
     """
-    demands = volumes.shape[0]
+    demands, inverse, fullest = volumes.shape[0], 1.0 / capacities, 0
     loads = np.empty(2 * capacities.shape[0])
     choice = best.copy()
     load_choice(best, arcs, volumes, loads)
@@ -137,6 +189,11 @@ def _anneal(  # type: ignore[no-untyped-def]
             energy += sixteenth_power(loads[arc], capacities[arc >> 1])
         for move in range(moves):
             d = next_below(stream, demands)
+            if guided:
+                if move % _LOOKS == 0:
+                    fullest = fullest_arc(loads, inverse)
+                if next_float(stream) < FULL:
+                    d = _demand_over(fullest, d, choice, arcs)
             count = first[d + 1] - first[d]
             if count == 1:
                 continue

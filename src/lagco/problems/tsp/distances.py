@@ -15,9 +15,9 @@ from numba import njit
 from lagco.errors import InstanceError, suggest
 from lagco.instances import Instance
 
-#: `euclidean` is exact; the others round as TSPLIB defines them.
+#: `euclidean` is exact; the others round as TSPLIB defines them. The most usual ones come first.
 RULES = ("euclidean", "euc_2d", "ceil_2d", "att", "geo", "explicit")
-_EUCLIDEAN, _EUC_2D, _CEIL_2D, _ATT, _GEO, _EXPLICIT = range(len(RULES))
+_EUCLIDEAN, ROUNDED, _CEIL_2D, _ATT, _GEO, _EXPLICIT = range(len(RULES))
 _EARTH_RADIUS = 6378.388
 _TSPLIB_PI = 3.141592
 #: from so many cities on a tree finds neighbours faster than measuring all distances
@@ -141,7 +141,7 @@ def distance(rule, coordinates, matrix, i, j):  # type: ignore[no-untyped-def]
     square = dx * dx + dy * dy
     if rule == _EUCLIDEAN:
         return math.sqrt(square)
-    if rule == _EUC_2D:
+    if rule == ROUNDED:
         return math.floor(math.sqrt(square) + 0.5)
     if rule == _CEIL_2D:
         return math.ceil(math.sqrt(square))

@@ -83,7 +83,7 @@ class TSP(Problem):
 
     @classmethod
     def solve(cls, instance: Instance, seed: int, effort: float = 1.0) -> References:
-        """Best tour of an iterated Or-opt local search (best-known)."""
+        """Best tour of an iterated Lin-Kernighan search (best-known)."""
         from lagco.problems.tsp.solver import solve_tour
 
         return References(solver=solve_tour(instance, seed, effort))
@@ -388,7 +388,7 @@ class TSP(Problem):
     def improve(
         cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
     ) -> Array:
-        """2-opt and Or-opt moves until none shortens the tour, then rounds of disturbance."""
+        """Descent until no exchange shortens the tour, then rounds of disturbance."""
         from lagco.problems.tsp.solver import improve_tour
 
         return improve_tour(instance, solution, seed, effort)

@@ -37,7 +37,7 @@ def data_task(
         "sizes": sizes,
         "sweeps": sweeps,
         "references": references,
-        "code": code_version(problem),
+        "code": code_version(problem, ("lagco.generation",)),
     }
     return Task("data", f"{problem}-{n}", spec)
 

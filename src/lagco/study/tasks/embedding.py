@@ -25,6 +25,7 @@ from lagco.study.task import Task
 from lagco.study.tasks.encoder import load_encoder
 from lagco.study.worker import Context, Outcome
 
+_MEASURED = ("lagco.embedding.report", "lagco.latent.compactness", "lagco.pretraining")
 _NEIGHBOURS = (3, 5, 10)
 
 
@@ -66,7 +67,7 @@ def embedding_task(
         "states": states,
         "encoder": encoder.key,
         "seed": seed,
-        "code": code_version(problem),
+        "code": code_version(problem, _MEASURED),
     }
     return Task("embedding", f"{problem}-{features}", spec, (str(data["data"]), encoder.key))
 

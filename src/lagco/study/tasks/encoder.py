@@ -54,7 +54,7 @@ def encoder_task(
         "seed": seed,
         "shape": asdict(config) | {"layers": list(config.layers)},
         "pretraining": asdict(PretrainConfig(**(pretraining or {}))),
-        "code": code_version(problem),
+        "code": code_version(problem, ("lagco.embedding.pretrain",)),
         "strategy": strategy,
         **place,
     }

@@ -45,7 +45,9 @@ def latency_task(
         "decisions": decisions,
         "seconds": seconds,
         "seed": seed,
-        "code": code_version(problem, _INDEXED if method == FAISS else method),
+        "code": code_version(
+            problem, ("lagco.agents.bench",), _INDEXED if method == FAISS else method
+        ),
     }
     return Task("latency", f"{problem}-{method}-{size}-{features}", spec)
 

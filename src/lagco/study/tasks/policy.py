@@ -14,8 +14,9 @@ from lagco.study.task import Task
 from lagco.study.tasks.run import result_of, tested_policy
 from lagco.study.worker import Context, Outcome
 
-#: modules that searches at equal time depend on, in addition to those of every task
-_SEARCHES = ("lagco.study.equal_time", "lagco.solving")
+#: what tests of policies call, and what searches at equal time do
+_TESTS = ("lagco.evaluation", "lagco.policies")
+_SEARCHES = ("lagco.study.equal_time", "lagco.solving", *_TESTS)
 
 
 def policy_task(
@@ -43,7 +44,7 @@ def policy_task(
         "policy": policy,
         "instances": instances,
         "episodes": episodes,
-        "code": code_version(problem, modules=_SEARCHES if policy in TIMED else ()),
+        "code": code_version(problem, _SEARCHES if policy in TIMED else _TESTS),
     }
     needs = [str(data["data"])]
     if policy in TIMED:

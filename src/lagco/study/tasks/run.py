@@ -16,7 +16,7 @@ from lagco.evaluation import evaluate
 from lagco.problems import problem_class
 from lagco.results.evaluation import Evaluation, InstanceResult
 from lagco.results.measures import MEASURES, RETURN, START_SCORE
-from lagco.study.code import code_version
+from lagco.study.code import TRAINING, code_version
 from lagco.study.ledger import rounded, significant
 from lagco.study.scores import summary
 from lagco.study.task import Task
@@ -60,7 +60,7 @@ def agent_task(
         "train": list(train),
         "config": config.as_dict(),
         "encoder": None if encoder is None else encoder.key,
-        "code": code_version(problem, config.method),
+        "code": code_version(problem, TRAINING, config.method),
         **more,
     }
     needs = (str(data["data"]), *([] if encoder is None else [encoder.key]))

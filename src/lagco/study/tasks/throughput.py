@@ -9,11 +9,13 @@ from typing import Any
 from lagco.agents.config import TrainConfig, train_config
 from lagco.evaluation import evaluate
 from lagco.problems import problem_class
-from lagco.study.code import code_version
+from lagco.study.code import TRAINING, code_version
 from lagco.study.ledger import significant
 from lagco.study.task import Task
 from lagco.study.tasks.encoder import load_encoder
 from lagco.study.worker import Context, Outcome
+
+_TIMED = ("lagco.agents.throughput", *TRAINING)
 
 
 def throughput_task(
@@ -40,7 +42,7 @@ def throughput_task(
         "sizes": sizes,
         "encoder": None if encoder is None else encoder.key,
         "seed": config.seed,
-        "code": code_version(problem, config.method),
+        "code": code_version(problem, _TIMED, config.method),
     }
     needs = (str(data["data"]), *([] if encoder is None else [encoder.key]))
     return Task("throughput", f"{problem}-{config.method}-{config.features}", spec, needs)

@@ -8,7 +8,7 @@ from typing import Any
 from lagco.agents.config import TrainConfig
 from lagco.errors import UsageError
 from lagco.evaluation import evaluate
-from lagco.study.code import code_version
+from lagco.study.code import TRAINING, code_version
 from lagco.study.scores import summary
 from lagco.study.task import Task
 from lagco.study.tasks.data import chosen
@@ -41,7 +41,7 @@ def trial_task(
         "validation": list(validation),
         "episodes": episodes,
         "measure": measure,
-        "code": code_version(problem, config.method),
+        "code": code_version(problem, TRAINING, config.method),
     }
     needs = (str(data["data"]), *([] if encoder is None else [encoder.key]))
     return Task("trial", f"{problem}-{space}-{config.features}", spec, needs)

@@ -7,7 +7,7 @@ from typing import Any
 
 from lagco.errors import LagcoError
 from lagco.evaluation import evaluate
-from lagco.study.code import code_version
+from lagco.study.code import TRAINING, code_version
 from lagco.study.scores import summary
 from lagco.study.search_space import SearchSpace
 from lagco.study.task import Task
@@ -46,7 +46,7 @@ def tune_task(
         "trials": list(trials),
         "test": list(test),
         **settings,
-        "code": code_version(problem, space.method),
+        "code": code_version(problem, TRAINING, space.method),
     }
     needs = tuple(sorted({str(trial["key"]) for trial in trials}))
     return Task("tune", f"{problem}-{space.name}-{features}", spec, needs)
