@@ -192,6 +192,8 @@ def test_what_cannot_be_drawn_is_refused(tmp_path):
 
     with pytest.raises(UsageError, match=r"Depots has no viewer; define draw_on\(axes\)"):
         lagco.render(Depots, tmp_path / "x.gif", agent="greedy")
+    with pytest.raises(UsageError, match="not written as 'mp4'; use gif, webp, png, svg or pdf"):
+        lagco.render("tsp", tmp_path / "x.mp4")
     with pytest.raises(UsageError, match="frames=1"):
         lagco.render("tsp", tmp_path / "x.gif", frames=1)
     with pytest.raises(UsageError, match="the instance comes from data="):

@@ -2,6 +2,8 @@
 
 import multiprocessing
 import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -10,6 +12,7 @@ from lagco.errors import UsageError
 from lagco.problems import problem_class
 from lagco.solving.portfolio import Limit, Record, Task
 from lagco.solving.request import Request
+from lagco.solving.workers import Crew
 
 
 def test_turns_decide_alone_however_many_processes_there_are():
@@ -54,6 +57,16 @@ def test_an_interruption_stops_all_and_keeps_the_best():
     assert set(multiprocessing.active_children()) <= before
 
 
+def test_an_interruption_while_another_is_dealt_with_keeps_the_best(monkeypatch):
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Crew, "listen", interrupted)
+    answer = lagco.solve(problem_class("max-cut").generate(20), turns=3, progress=False)
+    assert answer.interrupted
+    assert answer.valid
+
+
 def test_no_process_at_all_is_refused():
     with pytest.raises(UsageError, match="workers=0"):
         lagco.solve(problem_class("tsp").generate(8), workers=0)
@@ -66,3 +79,18 @@ def test_a_task_can_be_sent_to_a_process_that_shares_no_memory():
     sent = pickle.loads(pickle.dumps((Request(), task)))
     assert sent[0] == Request()
     assert sent[1].instance.name == task.instance.name
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a killed process has no signal there")
+def test_no_process_outlives_one_that_is_killed():
+    script = (
+        "import lagco; from lagco.problems import problem_class\n"
+        "instance = problem_class('max-cut').generate(60)\n"
+        "lagco.solve(instance, workers=3, seconds=1e6, progress=False,\n"
+        "            on_improvement=lambda found: print('found', flush=True))"
+    )
+    killed = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    assert killed.stdout is not None
+    assert killed.stdout.readline() == b"found\n"
+    killed.kill()
+    killed.communicate(timeout=300)  # to the end of all that could write there

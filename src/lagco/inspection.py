@@ -239,7 +239,8 @@ def _about_data(data: DataSet) -> dict[str, Any]:
     statuses: dict[str, int] = {}
     for instance in data:  # reading verifies
         solver = instance.references.solver
-        status = "none" if solver is None else f"{solver.solver} ({solver.status})"
+        # some solvers write a value of the instance in brackets behind their name
+        status = "none" if solver is None else f"{solver.solver.split(' (')[0]} ({solver.status})"
         statuses[status] = statuses.get(status, 0) + 1
     described: dict[str, Any] = {
         "kind": "data set",

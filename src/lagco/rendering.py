@@ -60,7 +60,7 @@ def render(
         ``problem``, ``instance``, ``size``, ``policy``, ``steps`` shown, ``objective`` of the last
         state shown, ``frames`` and ``out``.
     """
-    check_picture(out, side, dpi)
+    check_picture(out, side, dpi, others=ANIMATED)
     if frames < 2 or not 0.1 <= fps <= 50:
         raise UsageError(
             f"frames={frames}, fps={fps:g}: give at least 2 frames, 0.1 to 50 a second"

@@ -294,3 +294,10 @@ def test_errors_are_red_on_a_terminal_unless_no_color_is_set(value, coloured, ru
         monkeypatch.setenv("NO_COLOR", value)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert ("\x1b[31m" in run("info", "nowhere")[2]) is coloured
+
+
+def test_a_data_set_names_each_solver_once(tmp_path):
+    lagco.generate("ospf", 3, sizes=8, sweeps=5, out=tmp_path / "data", progress=False, workers=1)
+    found = lagco.info(tmp_path / "data")["solver"]
+    assert sum(found.values()) == 3
+    assert set(found) <= {"annealing (best-known)", "annealing (optimal)"}

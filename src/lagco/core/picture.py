@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,14 +86,17 @@ def save_animation(
     write_atomically(path, stream.getvalue())
 
 
-def check_picture(path: str | Path, side: float = SIDE, dpi: float = DPI) -> None:
-    """Refuse a suffix that is not that of a picture, and sizes out of range."""
+def check_picture(
+    path: str | Path, side: float = SIDE, dpi: float = DPI, others: Sequence[str] = ()
+) -> None:
+    """Refuse a suffix that is neither a picture's nor one of `others`, and sizes out of range."""
     from matplotlib.backend_bases import FigureCanvasBase
 
     suffix = Path(path).suffix.lstrip(".").lower()
     known = FigureCanvasBase.get_supported_filetypes()
-    if suffix not in known:
-        raise UsageError(f"{path}: pictures are not written as {suffix!r}; use png, svg or pdf")
+    if suffix not in known and f".{suffix}" not in others:
+        use = ", ".join([*(other[1:] for other in others), "png", "svg"])
+        raise UsageError(f"{path}: pictures are not written as {suffix!r}; use {use} or pdf")
     if not 1.0 <= side <= 40.0:
         raise UsageError(f"side={side:g}: must be 1 to 40 inches")
     if not 20 <= dpi <= 1200:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -118,7 +119,8 @@ def solve(
                 members.append(request.episodes(task, alone=True))
                 run(members[-1:], task, between)
         except KeyboardInterrupt:
-            others.listen()
+            with suppress(KeyboardInterrupt):  # once more, or by `on_improvement`
+                others.listen()
             if record.best is None:
                 raise
             interrupted = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -129,7 +130,13 @@ def _work(
 ) -> None:
     """Look for solutions, in a process of its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it says when to stop
-    limit = task.limit.stopped_by(stop.is_set)
+    starter = multiprocessing.parent_process()
+    assert starter is not None
+
+    def over() -> bool:
+        return stop.is_set() or os.getppid() != starter.pid  # killed, so that nobody would stop it
+
+    limit = task.limit.stopped_by(over)
     record: Record = task.record.apart(limit, lambda _: found.send(record.best))
     task = replace(task, record=record, limit=limit)
     members = request.members(task, number, workers)
