@@ -10,11 +10,11 @@ from importlib import import_module
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
-from lagco.cli.options import CONTEXT, simplify_types
+from lagco.cli.lazy import command_of, lazy_group, single_command
+from lagco.cli.options import CONTEXT
 from lagco.cli.syntax import in_command_syntax
-from lagco.errors import LagcoError, UnknownName, suggest
+from lagco.errors import LagcoError
 
 #: commands in the order of --help, and what they do; each is a module of this package
 COMMANDS = {
@@ -38,43 +38,16 @@ COMMANDS = {
 }
 
 
-class Commands(TyperGroup):
-    """Commands that are imported when they are called, so that help is quick."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Names in the order of help."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of that name; for help, only its sentence."""
-        if cmd_name not in COMMANDS:
-            raise UnknownName(suggest("command", cmd_name, COMMANDS))
-        if ctx is not None and ctx.params.get("listed"):
-            return TyperCommand(cmd_name, help=COMMANDS[cmd_name])
-        return load_command(cmd_name)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Help without importing any command."""
-        ctx.params["listed"] = True
-        simplify_types(self)
-        super().format_help(ctx, formatter)
-
-
 def load_command(name: str) -> Any:
     """The command of a module of this package: its function of that name, or its group."""
     module = import_module(f"lagco.cli.{name}")
-    made = getattr(module, "group", None)
-    if made is None:
-        made = typer.Typer(add_completion=False)
-        made.command(name, context_settings=CONTEXT)(getattr(module, name))
-    command = typer.main.get_command(made)
-    simplify_types(command)
-    return command
+    group = getattr(module, "group", None)
+    return single_command(name, getattr(module, name)) if group is None else command_of(group)
 
 
 app = typer.Typer(
     name="lagco",
-    cls=Commands,
+    cls=lazy_group("command", COMMANDS, load_command),
     help="Reinforcement learning on graph combinatorial optimisation.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

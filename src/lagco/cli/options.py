@@ -1,4 +1,4 @@
-"""Options that several commands share, number parsing, and the format of help pages."""
+"""Options that several commands share, and number parsing."""
 
 from __future__ import annotations
 
@@ -62,20 +62,6 @@ def whole(help: str) -> typer.models.OptionInfo:
     """An option for a whole number."""
     found: typer.models.OptionInfo = typer.Option(help=help, parser=whole_number, metavar="<int>")
     return found
-
-
-def simplify_types(command: Any) -> None:
-    """Show no type for flags in help, and the type of one entry for repeatable options."""
-    context = typer.Context(command, **CONTEXT)
-    for parameter in command.get_params(context):
-        if parameter.param_type_name != "option" or parameter.metavar is not None:
-            continue
-        if parameter.is_flag:
-            parameter.metavar = ""
-        elif parameter.multiple:
-            parameter.metavar = "<str>"
-    for below in getattr(command, "commands", {}).values():
-        simplify_types(below)
 
 
 Problem = Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")]

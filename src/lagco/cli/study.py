@@ -11,19 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
-from lagco.cli.options import (
-    CONTEXT,
-    INTERRUPTED,
-    names,
-    simplify_types,
-    whole_number,
-    whole_numbers,
-)
+from lagco.cli.lazy import lazy_group, single_command
+from lagco.cli.options import CONTEXT, INTERRUPTED, names, whole_number, whole_numbers
 from lagco.cli.output import AsJson, print_json, print_table
 from lagco.cli.study_output import RESULTS, print_estimate, print_status
-from lagco.errors import UnknownName, UsageError, suggest
+from lagco.errors import UsageError
 
 if TYPE_CHECKING:
     from lagco.study import Ledger
@@ -62,35 +55,13 @@ _COMMON: dict[str, tuple[Any, Any]] = {
 }
 
 
-class StudyGroup(TyperGroup):
-    """The commands of the studies, made from their settings when one is asked for."""
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Names of the studies, and what is done with one."""
-        return [*STUDIES, *FILES]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of a study; for help, only its sentence."""
-        about = STUDIES | FILES
-        if cmd_name not in about:
-            raise UnknownName(suggest("study", cmd_name, about))
-        if ctx is not None and ctx.params.get("listed"):
-            return TyperCommand(cmd_name, help=about[cmd_name])
-        made = typer.Typer(add_completion=False)
-        function = _FILES[cmd_name] if cmd_name in FILES else _command(cmd_name)
-        made.command(cmd_name, context_settings=CONTEXT)(function)
-        command = typer.main.get_command(made)
-        simplify_types(command)
-        return command
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Help without reading any settings."""
-        ctx.params["listed"] = True
-        super().format_help(ctx, formatter)
+def _load(name: str) -> Any:
+    """A command, made from the settings of its study."""
+    return single_command(name, _FILES[name] if name in FILES else _command(name))
 
 
 group = typer.Typer(
-    cls=StudyGroup,
+    cls=lazy_group("study", STUDIES | FILES, _load),
     help="Run the paper's experiments; what is done is not done again.",
     no_args_is_help=True,
     context_settings=CONTEXT,

@@ -133,7 +133,7 @@ def draw_legend(axes: Any, entries: Iterable[Any]) -> None:
     )
 
 
-#: width of a letter beside a colour bar, in inches
+#: width of a letter next to a colour bar, in inches
 _LETTER = 0.05
 
 

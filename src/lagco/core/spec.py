@@ -38,7 +38,7 @@ class Attribute:
         pooling: combines the vectors of a list-valued attribute into one.
         reduce: width to which an extracted vector is reduced; None leaves it to the feature set.
         graph: view or views that carry it; by default every view that has it.
-        static: it never changes within an episode, so nobody needs to look again.
+        static: whether it never changes within an episode, so that it is read once.
     """
 
     type: str = "continuous"

@@ -97,7 +97,7 @@ def quantiles(values: Values, low: float, high: float) -> tuple[float, float]:
     """Two quantiles of a sample that may hold infinite values."""
     with np.errstate(invalid="ignore"):
         found = np.quantile(values, [low, high])
-    # between two infinite values, or beside one
+    # between two infinite values, or next to one
     found[np.isnan(found)] = -np.inf if np.isneginf(values).any() else np.inf
     return float(found[0]), float(found[1])
 

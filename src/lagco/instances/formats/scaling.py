@@ -2,7 +2,7 @@
 
 Up to 256 cities all distances count. Beyond that, 256 landmarks that lie far apart are placed so,
 and every other city by its distances to them (landmark scaling, de Silva and Tenenbaum 2004), so
-that memory beside the matrix is linear in the number of cities.
+that memory in addition to the matrix is linear in the number of cities.
 """
 
 from __future__ import annotations

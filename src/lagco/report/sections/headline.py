@@ -41,7 +41,7 @@ from lagco.study.tables import compared_growth
 
 #: points of a performance profile
 _LEVELS = 61
-#: measures beside the main one, and the problems whose main one hardly tells methods apart
+#: measures in addition to the main one, and the problems whose main one hardly tells methods apart
 _BESIDE = {START_SCORE: ("ospf", "traffic"), "gap": ("max-cut",)}
 
 
