@@ -426,7 +426,7 @@ class ActionSet:
         codes = poolings if isinstance(poolings, np.ndarray) else summary_codes(poolings)
         found = np.empty((4, self._layout.width), dtype=np.float32)
         vectors, weights, starts, positions, size = self.pooling()
-        pool_actions(vectors, weights, starts, *positions, found)
+        pool_actions(vectors, weights, starts, *positions, found)  # type: ignore[call-arg]
         if self._layout.projection is not None:
             found = self._project(found, self._layout.projection)
         if out is None:

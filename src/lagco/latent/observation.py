@@ -123,7 +123,8 @@ class ObservationMap:
         observation = np.empty(self.width, dtype=np.float32) if out is None else out
         tables, which, *rest = self.pooled.arguments(embeddings)
         if len(which):
-            write_pooled(tables, self.pooled.chosen(views), which, *rest, observation)
+            chosen = self.pooled.chosen(views)
+            write_pooled(tables, chosen, which, *rest, observation)  # type: ignore[call-arg]
         self.compute(views, embeddings, observation)
         return observation
 

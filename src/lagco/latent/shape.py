@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,7 @@ class ActionShape:
         self._names = layout.names
         self._references = layout.references
         self._different = layout.different
+        self._paired = layout.paired
         self._space: ProductSpace | None = None
         #: share of the actions asked about last that were valid
         self.valid_share = 1.0
@@ -88,16 +88,6 @@ class ActionShape:
         space = self._blank
         return space.layout.members if space.listable(space.size) else None
 
-    @property
-    def _paired(self) -> bool:
-        """Whether every component with a reference stands behind the one that it refers to."""
-        names, references = self._names, self._references
-        return all(
-            parent == before and parent not in references
-            for before, name in pairwise(names)
-            if (parent := references.get(name)) is not None
-        )
-
     def _pairs(self) -> Any:
         """:attr:`axes` where every axis has a component, or one and what refers to it."""
         count = len(self._names)
@@ -150,6 +140,11 @@ class ActionShape:
 
     def _size_by_reference(self) -> int:
         """Number of actions, exclusions not counted."""
+        if self._paired:
+            offsets = [self._offsets[name] for name in self._references]
+            alone = {*self._names} - {*self._references, *self._references.values()}
+            pairs = math.prod(int(o[-1]) for o in offsets if o is not None)
+            return pairs * math.prod(len(self._values[name]) for name in alone)
         ways = {name: np.ones(len(values), np.int64) for name, values in self._values.items()}
         for name in reversed(self._names):
             if name in self._references:

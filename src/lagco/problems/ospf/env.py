@@ -228,12 +228,11 @@ class OSPF(NetworkProblem):
         network, routes = self._network, self._routes
         known = network.capacities, self._demands, self._ecmp, self._low, self._high
         columns = self._load_column, self._utilisation, self._weight
-        arguments = self._graph, known, self._weights, routes, self._scratch, columns
-        call: Any = reroute
+        shared = self._graph, known, self._weights, routes, self._scratch, columns
+        seen = self._return_utilisation, self._peak, self._hot, self._room, self._shares
+        call, arguments = reroute, shared
         if self.features == "full":
-            call = reroute_and_foresee
-            arguments += (self._return_utilisation, self._peak, self._hot)
-            arguments += (self._room, self._shares, self._ahead)
+            call, arguments = reroute_and_foresee, (*shared, *seen, self._ahead)  # type: ignore[assignment]
         self._routing = bind(call, arguments, types.int64, types.int64)
 
     def _reroute(self, link: int, old: int) -> None:

@@ -83,8 +83,8 @@ def foresee(  # type: ignore[no-untyped-def]
                 continue
             mean, crosses = 0.0, 0.0
             for i in range(first[v], first[v] + count[v]):
-                k = np.uint32(next_hops[i])  # unsigned: not to be checked for a sign
-                head, arc = np.uint32(heads[k]), np.uint32(arcs[k])
+                hop = np.uint32(next_hops[i])  # unsigned: not to be checked for a sign
+                head, arc = np.uint32(heads[hop]), np.uint32(arcs[hop])
                 mean += marginal[arc] + cost[head]
                 crosses += 1.0 if arc == fullest else crossing[head]
             cost[v] = mean / count[v]

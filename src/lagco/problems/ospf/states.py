@@ -25,7 +25,7 @@ def reroute(arguments, link, old):  # type: ignore[no-untyped-def]
     graph, known, weights, routes, scratch, columns = opened(arguments)
     capacities, demands, ecmp, _, _ = known
     load, utilisation, weight = columns
-    route(*graph, weights, ecmp, demands, link, old, routes, *scratch)
+    route(*graph, weights, ecmp, demands, link, old, routes, *scratch)  # type: ignore[call-arg]
     plain_link_state(routes.loads, capacities, load, utilisation)
     for e in range(weights.shape[0]):
         weight[e] = weights[e]
@@ -43,7 +43,7 @@ def reroute_and_foresee(arguments, link, old):  # type: ignore[no-untyped-def]
     capacities, demands, ecmp, low, high = known
     _, utilisation, weight = columns
     loads = routes.loads
-    route(*graph, weights, ecmp, demands, link, old, routes, *scratch)
+    route(*graph, weights, ecmp, demands, link, old, routes, *scratch)  # type: ignore[call-arg]
     measures = measure(loads, capacities)
     largest, _, fullest = measures
     relative_link_state(
