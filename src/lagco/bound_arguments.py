@@ -103,7 +103,7 @@ class _Call(partial[Any]):
 
     kept: tuple[Any, ...]
 
-    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:  # type: ignore[override]
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         return bind, self.kept[1:]
 
 
@@ -154,11 +154,10 @@ def _store(typingctx, arguments, written):  # type: ignore[no-untyped-def]
 def _unowned(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     """A value whose arrays are not counted as references: Python keeps them."""
     if isinstance(kind, types.BaseTuple):
-        for place, part in enumerate(kind):
+        parts: Any = kind
+        for place, part in enumerate(parts):
             inner = builder.extract_value(value, place)
-            value = builder.insert_value(
-                value, _unowned(context, builder, part, inner), place
-            )
+            value = builder.insert_value(value, _unowned(context, builder, part, inner), place)
         return value
     if isinstance(kind, types.Array):
         array = cgutils.create_struct_proxy(kind)(context, builder, value=value)
@@ -168,4 +167,3 @@ def _unowned(context: Any, builder: Any, kind: Any, value: Any) -> Any:
     if isinstance(kind, types.Number | types.Boolean):
         return value
     raise TypingError(f"bind() takes arrays, numbers and tuples of these, not {kind}")
-

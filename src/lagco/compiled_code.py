@@ -9,6 +9,12 @@ from pathlib import Path
 VARIABLE = "NUMBA_CACHE_DIR"
 
 
+def is_ready() -> bool:
+    """Whether an earlier process has left compiled code for the next ones."""
+    chosen = os.environ.get(VARIABLE)
+    return any((Path(chosen) if chosen else Path(__file__).parent).rglob("*.nbi"))
+
+
 def choose_folder() -> None:
     """Keep compiled code in the user's cache folder where the package's own is read-only.
 

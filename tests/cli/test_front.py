@@ -124,6 +124,20 @@ def test_samples_are_listed(run):
     assert all(name in run("sample")[1] for name in SAMPLES)
 
 
+def test_a_problem_names_its_first_sample(run, tmp_path):
+    code, shown, _ = run("sample", "ospf", "--out", tmp_path)
+    assert code == 0 and "12 islands" in shown
+    assert (tmp_path / "archipelago.txt").is_file()
+
+
+def test_a_first_call_says_that_it_compiles(run, tmp_path, monkeypatch):
+    lagco.sample("coast52", tmp_path)
+    words = ("solve", tmp_path / "coast52.tsp", "--by", "greedy", "--turns", "1")
+    assert "compiles" not in run(*words)[2]
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert "`lagco warm`" in run(*words)[2]
+
+
 def test_agents_are_listed_with_figures_of_these_very_weights(run, monkeypatch):
     code, shown, _ = run("agents")
     assert code == 0 and all(name in shown for name in shipped_problems())

@@ -218,6 +218,9 @@ def _all_rows(actions: ActionSet, most: int) -> Array | None:
     table = actions.only_table
     if table is not None:
         return np.arange(len(table))[:, None] if len(table) <= most else None
+    listed = actions.listed
+    if listed is not None:
+        return listed if len(listed) <= most else None
     space = actions.space
     return actions.list() if isinstance(space, ProductSpace) and space.size <= most else None
 
@@ -228,16 +231,14 @@ def _component_tables(view: LatentView, rows: Array) -> ActionTables:
     table = actions.only_table
     if table is not None:
         return ActionTables((table if len(rows) == len(table) else table[rows[:, 0]],), (0,), None)
-    space, layout = actions.space, view.layout
+    layout, components = view.layout, actions.component_tables
+    if components is not None:
+        return ActionTables(components, tuple(layout.starts.tolist()), rows)
+    space = actions.space
     if isinstance(space, PathSpace) and layout.path is not None:
         return _path_tables(view, space, rows)
-    if isinstance(space, ProductSpace):
-        tables = tuple(space.tables)
-        if space.pooling == "sum":
-            return ActionTables(tables, (0,) * len(tables), rows)
-        if space.pooling == "concat":
-            starts = tuple([layout.columns[name].start for name in layout.names])
-            return ActionTables(tables, starts, rows)
+    if isinstance(space, ProductSpace) and space.pooling == "sum":
+        return ActionTables(tuple(space.tables), (0,) * len(space.tables), rows)
     return ActionTables((actions.vectors(rows).astype(np.float32),), (0,), None)
 
 

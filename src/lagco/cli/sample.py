@@ -12,7 +12,8 @@ from lagco.cli.output import AsJson, print_json, print_table
 
 def sample(
     name: Annotated[
-        str | None, typer.Argument(help="Name of a sample. Without a name, all are listed.")
+        str | None,
+        typer.Argument(help="Name of a sample or problem. Without a name, all are listed."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -22,7 +23,7 @@ def sample(
 ) -> None:
     """Write a sample instance that comes with lagco to a file."""
     import lagco
-    from lagco.samples import SAMPLES
+    from lagco.samples import SAMPLES, find_sample
 
     if name is None:
         if as_json:
@@ -33,7 +34,7 @@ def sample(
         typer.echo("lagco sample NAME writes one here")
         return
     path = lagco.sample(name, out)
-    entry = SAMPLES[name]
+    entry = find_sample(name)
     if as_json:
         print_json({**vars(entry), "path": str(path)})
         return

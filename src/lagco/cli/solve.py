@@ -9,6 +9,7 @@ import typer
 
 from lagco.cli.options import INTERRUPTED, Decoder, Dpi, Neighbours, Side
 from lagco.cli.output import AsJson, duration, print_facts, print_json
+from lagco.compiled_code import is_ready
 from lagco.errors import UsageError
 
 
@@ -120,6 +121,12 @@ def solve(
     if agent not in (None, "default") and not Path(str(agent)).exists():
         # a short portfolio may end before it loads the agent, and would not notice
         raise UsageError(f"--agent {agent}: no such folder; lagco train makes agents")
+    if not is_ready():
+        typer.echo(
+            "The first call compiles code, which takes a minute or two; `lagco warm` does it for "
+            "all problems at once.",
+            err=True,
+        )
     answer = lagco.solve(file, **options, since=lagco.BEGAN)
     _print(answer.as_dict(), as_json)  # first, so that the answer is not lost if a file is
     if out is not None:

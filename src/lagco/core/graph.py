@@ -77,6 +77,7 @@ class GraphView:
     __slots__ = (
         "_base",
         "_journal",
+        "_last",
         "directed",
         "edge_attributes",
         "edges",
@@ -101,6 +102,7 @@ class GraphView:
         self.multigraph = multigraph
         self._journal: list[tuple[int, str, Rows]] = []
         self._base = 0
+        self._last: dict[tuple[int, str], int] = {}
         self.nodes: dict[str, Column]
         self.edge_attributes: dict[str, Column]
         pairs = _checked_edges(edges, num_nodes)
@@ -297,6 +299,10 @@ class GraphView:
         """
         return None if clock < self._base else self._journal[clock - self._base :]
 
+    def last_change(self, kind: int, name: str) -> int:
+        """What the clock showed after the last note of a kind about an attribute; 0 without one."""
+        return self._last.get((kind, name), 0)
+
     def select_nodes(self, spec: Mapping[str, Any] | None) -> Array:
         """Indices of the nodes that meet `spec`: attribute = value, or a predicate on its array."""
         return selected_rows(self.nodes, spec, self.num_nodes, "node")
@@ -401,6 +407,7 @@ class GraphView:
     def _note(self, kind: int, name: str, rows: Rows) -> None:
         journal = self._journal
         journal.append((kind, name, rows))
+        self._last[kind, name] = self._base + len(journal)
         if len(journal) > _JOURNAL_LIMIT:
             half = _JOURNAL_LIMIT // 2
             del journal[:half]

@@ -229,10 +229,10 @@ class CompiledView:
         weights, layout = self._weights, self._layout
         nodes, edges = self._features.nodes, self._features.edges
         before = (n, layout.directed, layout.edges.constant, nodes.store)
-        noted = (nodes.dirty, nodes.changed, nodes.counts)
+        noted: tuple[Array, ...] = (nodes.dirty, nodes.changed, nodes.counts)
         if self._shared:
-            noted = tuple(np.zeros_like(array[:1]) for array in noted)
-            self._merged = noted[1:]
+            noted = tuple([np.zeros_like(array[:1]) for array in noted])
+            self._merged = noted[1], noted[2]
         behind = (
             edges.store, edges.dirty, edges.changed, edges.counts,
             self._ends, self._first, self._source, self._row, self._rewired, self._rewired_count,

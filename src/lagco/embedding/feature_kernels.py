@@ -53,7 +53,7 @@ def _value_at(typingctx, address, kind):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _read(address, code):  # type: ignore[no-untyped-def]
+def read_value(address, code):  # type: ignore[no-untyped-def]
     """The number at an address, of that type, as float32."""
     if code == 0:
         return _value_at(address, np.float32(0))
@@ -87,7 +87,7 @@ def sync_columns(wanted, facts, columns, dirty, changed, counts):  # type: ignor
         for i in range(wanted[at + 1], wanted[at + 2]):
             address = known[ADDRESS] + i * known[ROW_STRIDE]
             for c in range(known[START], known[START] + known[WIDTH]):
-                value = _read(address, code)
+                value = read_value(address, code)
                 if value != columns[c, i]:
                     if not np.isfinite(value):
                         return wanted[at], i

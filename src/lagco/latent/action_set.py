@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from lagco.core.env import ContinuousEnv
 from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum
 from lagco.latent.components import State, Table
 from lagco.latent.kernels import (
+    ALL,
     MAX,
     MEAN,
     MIN,
@@ -47,7 +48,11 @@ from lagco.search.metrics import CODES
 from lagco.search.path_space import LISTED as LISTED_PATHS
 
 #: times the actions asked about at first, before a search goes on in order
-_ASKED = (1, 8)
+_ASKED = 8
+#: and times those that should be enough, if as many are valid as in the search before
+_SPARE = 1.2
+#: of so many times the actions asked for, all are asked about at once
+_ALL_ASKED = 4
 
 
 class ActionSet:
@@ -187,6 +192,17 @@ class ActionSet:
         return self._path is None and len(self._names) == 1
 
     @property
+    def component_tables(self) -> tuple[Array, ...] | None:
+        """Vectors of each component where an action's are these beside each other, else None."""
+        return self._vectors if self._path is None and self._layout.projection is None else None
+
+    @property
+    def listed(self) -> Array | None:
+        """Search rows of all actions in order; None where they are many or under conditions."""
+        few = self.component_tables is not None and self._shape.axes is not None
+        return self._shape.listed if few else None
+
+    @property
     def only_table(self) -> Array | None:
         """Vectors (n, d) where an action is just a row of these; None for any other actions."""
         if not self._single:
@@ -243,42 +259,56 @@ class ActionSet:
         listed = self._listed(metric) if k > 0 else None
         if listed is None:
             return None
-        kernel, arguments = listed
-        for times in _ASKED:
-            count = times * max(16, k + min(2 * k, 128))
-            rows, parts, scores, finite = kernel(
-                *arguments, query, CODES[metric], shape.row_values, layout.order, count
-            )
-            if not finite:
+        kernel, arguments, everything = listed
+        asked = query, CODES[metric], shape.row_values, layout.order
+        if k > 1 and len(everything()) <= _ALL_ASKED * k:
+            parts = self.parts(everything())
+            known = _validity(env, parts)
+            if known is None or not known.any():
                 return None
-            valid = np.asarray(env.are_valid_actions(env.actions_from_parts(parts)), dtype=bool)
-            if valid.shape != scores.shape:
+            rows, parts, scores, finite = kernel(*arguments, *asked, known, k)
+            self._found = rows, parts
+            return Neighbours(rows, scores) if finite else None
+        least = max(16, k + min(2 * k, 128))
+        most = _ASKED * least
+        expected = least if k == 1 else int(_SPARE * k / shape.valid_share)
+        for count in (min(max(expected, least), most), most):
+            rows, parts, scores, finite = kernel(*arguments, *asked, ALL, count)
+            valid = _validity(env, parts)
+            if not finite or valid is None:
                 return None
             chosen: Any
             if k == 1:
                 first = int(valid.argmax())
                 chosen = slice(first, first + int(valid[first]))
             else:
-                chosen = valid.nonzero()[0][:k]
+                places = valid.nonzero()[0]
+                shape.valid_share = max(len(places), 1) / max(len(valid), 1)
+                chosen = places[:k]
             found = Neighbours(rows[chosen], scores[chosen])
             if len(found.scores) == k or (len(found.scores) > 0 and len(scores) < count):
                 self._found = found.indices, parts[chosen]
                 return found
         return None
 
-    def _listed(self, metric: Metric) -> tuple[Any, tuple[Any, ...]] | None:
-        """What scores all actions at once, with its first arguments; None where they are many."""
-        layout, path = self._layout, self._path
+    def _listed(self, metric: Metric) -> tuple[Any, tuple[Any, ...], Callable[[], Array]] | None:
+        """What scores all actions at once, with its first arguments, and what lists them.
+
+        None where they are many.
+        """
+        layout, path, shape = self._layout, self._path, self._shape
         if path is None:
-            axes = self._shape.axes
-            return None if axes is None else (nearest_parts, (self._vectors, layout.offsets, axes))
+            if shape.axes is None:
+                return None
+            return nearest_parts, (self._vectors, layout.offsets, shape.axes), lambda: shape.listed
         demands, _ = self._demands(path)
         if demands is None or path.reader.pooling is not None or len(self._names) > 1:
             return None
         rows = self._read_paths(path)[0].listed(LISTED_PATHS[metric])
         if rows is None or not len(rows):
             return None
-        return nearest_paths, (rows, demands.vectors, self._slot_tables(path), layout.searched)
+        slots = self._slot_tables(path)
+        return nearest_paths, (rows, demands.vectors, slots, layout.searched), lambda: rows
 
     def parts(self, rows: Array) -> Array:
         """Values of the components, as declared, of search rows: (k, m)."""
@@ -353,35 +383,32 @@ class ActionSet:
 
     # -- summaries
 
-    def _pooled(self) -> tuple[Array, float]:
-        """Mean, max, min and sum over the set (4, d), and the number of actions.
+    def pooling(self) -> tuple[tuple[Array, ...], tuple[Any, ...], Array, Any, float]:
+        """Arguments of `pool_actions` but for the last, those of a path as one; number of actions.
 
         Elements count as often as actions contain them: a target as often as it has objects, a node
         as often as there are other nodes to go with it. Paths count by the nodes they may visit.
         """
         layout, path = self._layout, self._path
-        found = np.empty((4, layout.width), dtype=np.float32)
         vectors, weights, starts = self._vectors, self._shape.row_weights, layout.starts
-        positions, size = NO_PATH, 0.0
+        positions: Any = NO_PATH
         if path is None:
-            size = float(self.size)
-        else:
-            reader, start = path.reader, layout.columns[path.name].start
-            mean, factor = layout.scales[path.name]
-            z = self._state.embeddings[reader.view]
-            demands, _ = self._demands(path)
-            _, counts, visits = self._read_paths(path)
-            size = self._shape.choices
-            if demands is not None:
-                size *= max(visits / max(len(demands.values), 1), 1.0)
-            if reader.pooling is None:
-                positions = z, counts, mean, factor, start
-            elif reader.width == z.shape[1]:  # nodes themselves stand for what they are pooled to
-                rows = ((z - mean) * factor).astype(np.float32)
-                vectors, weights = (*vectors, rows), (*weights, counts.sum(axis=0))
-                starts = np.append(starts, start)
-        pool_actions(vectors or NOTHING, weights or NO_WEIGHTS, starts, *positions, found)
-        return found, size
+            return vectors, weights, starts, positions, float(self.size)
+        reader, start = path.reader, layout.columns[path.name].start
+        mean, factor = layout.scales[path.name]
+        z = self._state.embeddings[reader.view]
+        demands, _ = self._demands(path)
+        _, counts, visits = self._read_paths(path)
+        size = self._shape.choices
+        if demands is not None:
+            size *= max(visits / max(len(demands.values), 1), 1.0)
+        if reader.pooling is None:
+            positions = z, counts, mean, factor, start
+        elif reader.width == z.shape[1]:  # nodes themselves stand for what they are pooled to
+            rows = ((z - mean) * factor).astype(np.float32)
+            vectors, weights = (*vectors, rows), (*weights, counts.sum(axis=0))
+            starts = np.append(starts, start)
+        return vectors or NOTHING, weights or NO_WEIGHTS, starts, positions, size
 
     def summary(
         self,
@@ -390,12 +417,16 @@ class ActionSet:
     ) -> Array:
         """Poolings over the vectors of all declared actions: (len(poolings) · d,).
 
+        An observation has the same, computed together with the rest of it.
+
         Args:
             poolings: these, or their codes from :func:`summary_codes`.
             out: where to write them.
         """
         codes = poolings if isinstance(poolings, np.ndarray) else summary_codes(poolings)
-        found, size = self._pooled()
+        found = np.empty((4, self._layout.width), dtype=np.float32)
+        vectors, weights, starts, positions, size = self.pooling()
+        pool_actions(vectors, weights, starts, *positions, found)  # type: ignore[call-arg]
         if self._layout.projection is not None:
             found = self._project(found, self._layout.projection)
         if out is None:
@@ -432,3 +463,9 @@ class ActionSet:
         for t in range(reader.positions):
             start = columns[path.name].start + t * z.shape[1]
             moments.add(slice(start, start + z.shape[1]), z, counts[t])
+
+
+def _validity(env: ContinuousEnv, parts: Array) -> Array | None:
+    """Which actions, given by the values of their components, are valid; None if that fails."""
+    valid = np.asarray(env.are_valid_actions(env.actions_from_parts(parts)), dtype=bool)
+    return valid if valid.shape == (len(parts),) else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import is_not
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,7 +22,17 @@ from lagco.embedding.layout import ViewLayout
 from lagco.embedding.reduction import Reduction, fit_reduction
 from lagco.embedding.text import embed_texts
 from lagco.errors import SpecError, suggest
-from lagco.latent.kernels import attached_values, edge_vectors, node_vectors
+from lagco.latent.kernels import (
+    ATTACHED,
+    EDGES,
+    NO_EDGES,
+    NO_JOB,
+    NO_ROWS,
+    NO_TABLE,
+    NO_VALUES_3D,
+    NODES,
+    NONE,
+)
 from lagco.latent.selection import Selection, Watch
 
 
@@ -51,13 +62,24 @@ class Table:
     offsets: Array | None = None
 
 
+#: how to write vectors that are there already
+GIVEN = (NO_JOB, NO_ROWS)
+
+
 class Reader(Protocol):
     """Reads the table of one component; `width` is the width of its vectors."""
 
     width: int
 
-    def read(self, state: State, mean: Array, scale: Array, parent: Table | None) -> Table:
-        """The table of a state, standardised by `mean` and `scale` (d,)."""
+    def read(
+        self, state: State, mean: Array, scale: Array, parent: Table | None
+    ) -> tuple[Table, Any]:
+        """The table of a state, standardised by `mean` and `scale` (d,), and how to write it.
+
+        The latter are the job and the rows for `write_vectors`, which fills in the vectors;
+        :data:`GIVEN` where they are there already. The job is the same tuple as in the state
+        before where it may be.
+        """
         ...
 
 
@@ -69,14 +91,17 @@ class NodeReader:
         self._select = Selection(component.spec)
         self._columns = np.array(layout.nodes.columns(tuple(component.attributes)), dtype=np.int64)
         self.width = embedding_width + len(self._columns)
+        self._job = _Job()
 
-    def read(self, state: State, mean: Array, scale: Array, parent: Table | None) -> Table:
+    def read(
+        self, state: State, mean: Array, scale: Array, parent: Table | None
+    ) -> tuple[Table, Any]:
         """See :class:`Reader`."""
         elements = self._select(state.views[self._view])
-        vectors = np.empty((len(elements), self.width), dtype=np.float32)
         z, features = state.embeddings[self._view], state.embedder.node_store(self._view)
-        node_vectors(z, features, self._columns, elements, mean, scale, vectors)
-        return Table(elements, vectors)
+        job = self._job.of(NODES, z, NO_EDGES, features, self._columns, mean, scale, NO_VALUES_3D)
+        vectors = np.empty((len(elements), self.width), dtype=np.float32)
+        return Table(elements, vectors), (job, (elements, NO_TABLE, NONE))
 
 
 class EdgeReader:
@@ -91,23 +116,26 @@ class EdgeReader:
         if self._pooling is not None:
             ends = np.size(self._pooling(np.zeros((2, embedding_width), np.float32)))
         self.width = ends + len(self._columns)
+        self._job = _Job()
 
-    def read(self, state: State, mean: Array, scale: Array, parent: Table | None) -> Table:
+    def read(
+        self, state: State, mean: Array, scale: Array, parent: Table | None
+    ) -> tuple[Table, Any]:
         """See :class:`Reader`."""
         view = state.views[self._view]
         elements = self._select(view)
         z, features = state.embeddings[self._view], state.embedder.edge_store(self._view)
         if self._pooling is None:
+            edges = np.ascontiguousarray(view.edges)
+            job = self._job.of(EDGES, z, edges, features, self._columns, mean, scale, NO_VALUES_3D)
             vectors = np.empty((len(elements), self.width), dtype=np.float32)
-            edge_vectors(z, view.edges, features, self._columns, elements, mean, scale, vectors)
-        else:
-            ends = view.edges[:, elements]
-            pooled = [np.ravel(self._pooling(z[pair])) for pair in ends.T]
-            ends_width = self.width - len(self._columns)  # known even where no edge is there
-            rows = np.array(pooled, dtype=np.float32).reshape(len(elements), ends_width)
-            rows = np.concatenate([rows, features[self._columns][:, elements].T], axis=1)
-            vectors = ((rows - mean) * scale).astype(np.float32)
-        return Table(elements, vectors)
+            return Table(elements, vectors), (job, (elements, NO_TABLE, NONE))
+        ends = view.edges[:, elements]
+        pooled = [np.ravel(self._pooling(z[pair])) for pair in ends.T]
+        ends_width = self.width - len(self._columns)  # known even where no edge is there
+        rows = np.array(pooled, dtype=np.float32).reshape(len(elements), ends_width)
+        rows = np.concatenate([rows, features[self._columns][:, elements].T], axis=1)
+        return Table(elements, ((rows - mean) * scale).astype(np.float32, order="C")), GIVEN
 
 
 class SubGraphReader:
@@ -128,13 +156,16 @@ class SubGraphReader:
             )
         self.width = sizes.pop()
 
-    def read(self, state: State, mean: Array, scale: Array, parent: Table | None) -> Table:
+    def read(
+        self, state: State, mean: Array, scale: Array, parent: Table | None
+    ) -> tuple[Table, Any]:
         """See :class:`Reader`."""
         sets = self._candidates(state.views[self._view])
         z = state.embeddings[self._view]
         rows = [np.ravel(self._pooling(z[np.asarray(nodes, dtype=np.int64)])) for nodes in sets]
         vectors = np.array(rows, dtype=np.float32).reshape(len(sets), self.width)
-        return Table(np.arange(len(sets)), ((vectors - mean) * scale).astype(np.float32))
+        scaled = ((vectors - mean) * scale).astype(np.float32, order="C")
+        return Table(np.arange(len(sets)), scaled), GIVEN
 
 
 @dataclass
@@ -231,9 +262,11 @@ class OptionReader:
         self._vectors = _Standardised(vectors)
         self.width = vectors.width
 
-    def read(self, state: State, mean: Array, scale: Array, parent: Table | None) -> Table:
+    def read(
+        self, state: State, mean: Array, scale: Array, parent: Table | None
+    ) -> tuple[Table, Any]:
         """See :class:`Reader`."""
-        return Table(self._values, self._vectors.of(self._rows, mean, scale))
+        return Table(self._values, self._vectors.of(self._rows, mean, scale)), GIVEN
 
 
 class AttachedReader:
@@ -261,11 +294,16 @@ class AttachedReader:
         self._parents: Array | None = None
         nothing = np.zeros(0, np.int64)
         self._table = nothing, nothing, np.zeros(1, np.int64), nothing
+        self._job = _Job()
+        self._source: Any = None
+        self._source_values = NO_VALUES_3D
         self._attributes = tuple(component.attributes)
         own = [_numbers_each(self._columns(views[self._view]), name) for name in self._attributes]
         self.width = vectors.width + sum(own)
 
-    def read(self, state: State, mean: Array, scale: Array, parent: Table | None) -> Table:
+    def read(
+        self, state: State, mean: Array, scale: Array, parent: Table | None
+    ) -> tuple[Table, Any]:
         """See :class:`Reader`."""
         assert parent is not None
         view = state.views[self._view]
@@ -286,20 +324,26 @@ class AttachedReader:
             owners = np.repeat(elements, counts)
             self._table = positions[slots], rows[slots], offsets, owners
         positions, rows, offsets, owners = self._table
-        if not self._attributes:
-            return Table(positions, self._vectors.of(rows, mean, scale), offsets)
-        start = self._objects.width
-        vectors = np.empty((len(rows), self.width), dtype=np.float32)
         objects = self._vectors.of(rows, mean, scale)
-        columns = self._columns(view)
-        for name in self._attributes:
-            column = np.ascontiguousarray(columns[name], dtype=np.float32)
-            if column.ndim == 2:
-                column = column[:, :, None]
-            attached_values(objects, column, owners, positions, start, mean, scale, vectors)
-            objects = objects[:0]  # written
-            start += column.shape[2]
-        return Table(positions, vectors, offsets)
+        if not self._attributes:
+            return Table(positions, objects, offsets), GIVEN
+        values = self._values_of(self._columns(view))
+        job = self._job.of(ATTACHED, NO_TABLE, NO_EDGES, NO_TABLE, NONE, mean, scale, values)
+        vectors = np.empty((len(rows), self.width), dtype=np.float32)
+        return Table(positions, vectors, offsets), (job, (owners, objects, positions))
+
+    def _values_of(self, columns: Mapping[str, Any]) -> Array:
+        """The attributes beside each other: (n, L, w)."""
+        found = [columns[name] for name in self._attributes]
+        if found[0] is self._source:  # where it is read as it is
+            return self._source_values
+        parts = [np.asarray(part, dtype=np.float32) for part in found]
+        parts = [part[:, :, None] if part.ndim == 2 else part for part in parts]
+        if len(parts) == 1 and parts[0].flags.c_contiguous:
+            if np.may_share_memory(found[0], parts[0]):
+                self._source, self._source_values = found[0], parts[0]
+            return parts[0]
+        return np.concatenate(parts, axis=2)
 
     def _columns(self, view: GraphView) -> Mapping[str, Any]:
         return view.edge_attributes if self._on_edges else view.nodes
@@ -325,6 +369,20 @@ def _numbers_each(columns: Mapping[str, Any], name: str) -> int:
     return 1 if len(shape) == 2 else int(shape[2])
 
 
+class _Job:
+    """A job for `write_vectors`, the same tuple as long as it has the same arrays."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Any, ...] = ()
+
+    def of(self, kind: int, *arrays: Array) -> tuple[Any, ...]:
+        """The kind and these arrays."""
+        job = (kind, *arrays)
+        if not self._known or any(map(is_not, job, self._known)):
+            self._known = job
+        return self._known
+
+
 class _Standardised:
     """Standardised vectors of objects, the same array as long as the objects are the same."""
 
@@ -340,7 +398,7 @@ class _Standardised:
             self._known = rows, mean, scale
             width = self._objects.width
             found = (self._objects.table[rows] - mean[:width]) * scale[:width]
-            self._found = found.astype(np.float32)
+            self._found = found.astype(np.float32, order="C")
         return self._found
 
 

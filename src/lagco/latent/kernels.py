@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from lagco.bound_arguments import opened
+from lagco.embedding.feature_kernels import read_value
 from lagco.embedding.row_sums import pool_columns, write_standardised
 from lagco.search.kernels import cosines
 from lagco.search.listed_kernels import COSINE, L2, least, least_tuples, score_rows, score_tuples
 
 MEAN, MAX, MIN, SUM, ROOT_SUM = range(5)
+#: which nodes a part pools
+ALL_OF_THEM, CHOSEN, MEETING = range(3)
 #: weights of rows that all count the same
 EQUAL = np.zeros(0)
 #: no action is known to be invalid
@@ -29,12 +33,65 @@ NO_PATH = (
 )
 
 
+#: how the vectors of a component are written
+GIVEN, NODES, EDGES, ATTACHED = range(4)
+NO_TABLE = NOTHING[0]
+NO_EDGES = np.zeros((2, 0), dtype=np.int64)
+NO_VALUES_3D = np.zeros((0, 0, 0), dtype=np.float32)
+_NO_FLOATS = np.zeros(0, dtype=np.float32)
+#: arguments of `write_vectors` for a component whose vectors are given: what mostly stays the same
+#: from state to state, and what changes
+NO_JOB = (GIVEN, NO_TABLE, NO_EDGES, NO_TABLE, NONE, _NO_FLOATS, _NO_FLOATS, NO_VALUES_3D)
+NO_ROWS = (NONE, NO_TABLE, NONE)
+
+
 @njit(cache=True)
-def attached_values(objects, column, owners, positions, start, mean, factor, out):  # type: ignore[no-untyped-def]
-    """Vectors of objects (k, w), and from column `start` on ``column[owners, positions]``
-    standardised; objects without rows are left alone.
+def write_vectors(job, rows, out):  # type: ignore[no-untyped-def]
+    """Vectors of one component, by its kind.
+
+    Args:
+        job: kind, embeddings, edges, features, columns of these, mean, factor, attached values.
+        rows: elements, or owners of objects, then vectors and positions of these.
+        out: written.
     """
-    known = objects.shape[1] if objects.shape[0] else 0
+    kind, z, edges, features, columns, mean, scale, values = job
+    elements, objects, positions = rows
+    if kind == NODES:
+        node_vectors(z, features, columns, elements, mean, scale, out)
+    elif kind == EDGES:
+        edge_vectors(z, edges, features, columns, elements, mean, scale, out)
+    elif kind == ATTACHED:
+        attached_values(objects, values, elements, positions, mean, scale, out)
+
+
+@njit(cache=True)
+def read_state(arguments, vectors, rows, chosen, size):  # type: ignore[no-untyped-def]
+    """The vectors of all components of an action, and an observation, but for its functions.
+
+    Args:
+        arguments: bound; per component the job of `write_vectors`; arguments of `write_pooled`; of
+            `pool_actions` and `write_summary`, and where the summary begins; the observation.
+        vectors: of the components, written unless given.
+        rows: per component those of `write_vectors`.
+        chosen: nodes of each part that pools embeddings.
+        size: number of actions.
+    """
+    jobs, pooled, actions, out = opened(arguments)
+    for c in range(len(jobs)):
+        write_vectors(jobs[c], rows[c], vectors[c])
+    tables, which, conditions, poolings, starts = pooled
+    if which.shape[0]:
+        write_pooled(tables, chosen, which, conditions, poolings, starts, out)
+    weights, first, positions, found, codes, behind = actions
+    if codes.shape[0]:
+        pool_actions(vectors, weights, first, *positions, found)  # type: ignore[call-arg]
+        write_summary(found, codes, size, out[behind:])
+
+
+@njit(cache=True)
+def attached_values(objects, column, owners, positions, mean, factor, out):  # type: ignore[no-untyped-def]
+    """Vectors of objects (k, w), and behind them ``column[owners, positions]`` standardised."""
+    known = start = objects.shape[1]
     listed = column.shape[1]
     rows = column.reshape(column.shape[0] * listed, column.shape[2])
     for i in range(owners.shape[0]):
@@ -82,21 +139,44 @@ def pool_positions(z, counts, mean, scale, start, out):  # type: ignore[no-untyp
 
 
 @njit(cache=True)
-def write_pooled(tables, chosen, whole, poolings, starts, out):  # type: ignore[no-untyped-def]
+def _select(conditions, part, out):  # type: ignore[no-untyped-def]
+    """Write to `out` (n,) the nodes that meet the conditions of a part; return how many do."""
+    count = 0
+    for i in range(out.shape[0]):
+        meets = True
+        for c in range(conditions.shape[0]):
+            of, address, code, stride, wanted = conditions[c]
+            if of == part and read_value(address + i * stride, code) != wanted:
+                meets = False
+        if meets:
+            out[count] = i
+            count += 1
+    return count
+
+
+@njit(cache=True)
+def write_pooled(tables, chosen, which, conditions, poolings, starts, out):  # type: ignore[no-untyped-def]
     """Poolings of embeddings, part by part, one pooling after the other.
 
     Args:
         tables: per part the embeddings (n, p) of its view, and `chosen` the nodes (k,) that count,
-            all of them where `whole` (parts,) says so.
+            where `which` (parts,) says so; else all of them, or those that meet its conditions.
+        conditions: (·, 5), each of a part that counts nodes by it: an attribute's address, type and
+            stride, and the value that nodes must have.
         poolings: per part its codes, and `starts` (parts,) its first place in `out`.
     """
     found = np.empty((4, tables[0].shape[1]), dtype=np.float32)
     for part in range(len(tables)):
         rows, codes = tables[part], poolings[part]
-        width = rows.shape[1]
-        count = rows.shape[0] if whole[part] else chosen[part].shape[0]
+        width, count = rows.shape[1], rows.shape[0]
+        elements = chosen[part]
+        if which[part] == MEETING:
+            elements = np.empty(count, dtype=np.int64)
+            elements = elements[: _select(conditions, part, elements)]
+        if which[part] != ALL_OF_THEM:
+            count = elements.shape[0]
         if count:
-            pool_rows(rows, EQUAL, chosen[part], 0, found)
+            pool_rows(rows, EQUAL, elements, 0, found)
         else:
             found[:] = 0.0
         root = np.float32(np.sqrt(max(count, 1)))
@@ -230,23 +310,25 @@ def _scores(asked, linear, norms, metric):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def nearest_parts(tables, starts, axes, query, metric, values, order, count):  # type: ignore[no-untyped-def]
+def nearest_parts(tables, starts, axes, query, metric, values, order, known, count):  # type: ignore[no-untyped-def]
     """The `count` actions of a product nearest to `query`, best first.
 
-    tables, starts, axes: as for `score_tuples`; values, order: as for `part_values`.
+    tables, starts, axes, known: as for `score_tuples`; values, order: as for `part_values`.
 
     Returns search rows (k, m), values (k, m), scores (k,), and whether all vectors are finite.
     """
     asked = query.astype(np.float64)
     axis_of, members, merged = axes
-    scored, check = score_tuples(tables, starts, axis_of, members, merged, asked, metric, ALL)
+    scored, check = score_tuples(tables, starts, axis_of, members, merged, asked, metric, known)
     rows, linear, norms, _ = least_tuples(scored, axis_of, members, merged, count)
     scores, square = _scores(asked, linear, norms, metric)
     return rows, part_values(rows, values, order), scores, np.isfinite(check + square)
 
 
 @njit(cache=True)
-def nearest_paths(listed, demands, tables, columns, query, metric, values, order, count):  # type: ignore[no-untyped-def]
+def nearest_paths(  # type: ignore[no-untyped-def]
+    listed, demands, tables, columns, query, metric, values, order, known, count
+):
     """The same for listed paths (N, 1 + T), with `demands` and `tables` as for `score_rows`.
 
     columns: of the query, in the order of the search. Where paths have more positions than the
@@ -256,6 +338,9 @@ def nearest_paths(listed, demands, tables, columns, query, metric, values, order
     for c in range(min(len(asked), len(columns))):
         asked[c] = query[columns[c]]
     linear, norms, cost, check = score_rows(listed, demands, tables, asked, metric)
+    for r in range(known.shape[0]):
+        if not known[r]:
+            cost[r] = np.inf
     which = least(cost, count)
     rows = listed[which]
     scores, square = _scores(asked, linear[which], norms[which], metric)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -57,6 +58,16 @@ class ActionLayout:
         last = None if self.path is None else self.path.ends
         names = [n for n in self.columns if self.path is None or n != self.path.name]
         return sorted(names, key=lambda name: name == last)
+
+    @cached_property
+    def paired(self) -> bool:
+        """Whether every component with a reference stands behind the one that it refers to."""
+        references = self.references
+        return all(
+            references[name] == before and before not in references
+            for before, name in pairwise(self.names)
+            if name in references
+        )
 
     @cached_property
     def starts(self) -> Array:

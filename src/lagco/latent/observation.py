@@ -13,8 +13,22 @@ from lagco.core.descriptors import STRUCTURAL
 from lagco.core.graph import GraphView
 from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum, Sum
 from lagco.core.spec import Graph
+from lagco.embedding.feature_kernels import TYPES
 from lagco.errors import SpecError, UsageError
-from lagco.latent.kernels import MAX, MEAN, MIN, NONE, ROOT_SUM, SUM, write_pooled
+from lagco.latent.kernels import (
+    ALL_OF_THEM,
+    CHOSEN,
+    MAX,
+    MEAN,
+    MEETING,
+    MIN,
+    NO_VALUES,
+    NONE,
+    NOTHING,
+    ROOT_SUM,
+    SUM,
+    write_pooled,
+)
 from lagco.latent.selection import Selection
 
 Views: TypeAlias = Mapping[str, GraphView]
@@ -31,6 +45,9 @@ _COMPILED: tuple[tuple[AnyPooling, int], ...] = (
     (Sum, SUM),
     (RootSum, ROOT_SUM),
 )
+
+#: types of attributes by which compiled code chooses nodes
+_SMALL = [np.dtype(kind) for kind in ("int8", "bool", "uint8")]
 
 
 def pooling_codes(poolings: Sequence[AnyPooling]) -> Array | None:
@@ -69,10 +86,11 @@ class ObservationMap:
     Attributes:
         width: numbers in an observation.
         slices: where each declared part stands.
+        pooled: the parts that are pooled by compiled poolings.
     """
 
     def __init__(self, declaration: Declaration, embedding_width: int) -> None:
-        self._pooled = _Pooled()
+        self.pooled = _Pooled()
         self._parts: list[tuple[Writer, int, int]] = []
         self._single: list[tuple[Callable[[Any], Any], str, int, str]] = []
         self._structural: dict[str, _Structural] = {}
@@ -84,7 +102,7 @@ class ObservationMap:
                 codes = pooling_codes(part.poolings)
                 if codes is not None:
                     width = len(codes) * embedding_width
-                    self._pooled.add(part, codes, start)
+                    self.pooled.add(part, codes, start)
                 else:
                     write, width = _any_pooled(name, part, embedding_width)
                     self._parts.append((write, start, start + width))
@@ -103,7 +121,15 @@ class ObservationMap:
     def __call__(self, views: Views, embeddings: Embeddings, out: Array | None = None) -> Array:
         """The observation of a state: float32 (width,), written to `out` where given."""
         observation = np.empty(self.width, dtype=np.float32) if out is None else out
-        self._pooled.write(views, embeddings, observation)
+        tables, which, *rest = self.pooled.arguments(embeddings)
+        if len(which):
+            chosen = self.pooled.chosen(views)
+            write_pooled(tables, chosen, which, *rest, observation)  # type: ignore[call-arg]
+        self.compute(views, embeddings, observation)
+        return observation
+
+    def compute(self, views: Views, embeddings: Embeddings, observation: Array) -> None:
+        """Write the parts that are not pooled by compiled poolings."""
         for write, start, stop in self._parts:
             write(views, embeddings, observation[start:stop])
         for view, known in self._structural.items():
@@ -114,7 +140,6 @@ class ObservationMap:
                 observation[at] = value
             else:
                 _write(name, value, observation[at : at + 1])
-        return observation
 
 
 class _Pooled:
@@ -122,31 +147,88 @@ class _Pooled:
 
     def __init__(self) -> None:
         self._views: list[str] = []
-        self._selected: list[tuple[int, Selection]] = []
+        self._selected: list[tuple[int, str, Selection, _Conditions]] = []
         self._chosen: list[Array] = []
-        self._whole = np.zeros(0, dtype=np.bool_)
+        self._which = np.zeros(0, dtype=np.int64)
+        self._conditions = np.zeros((0, 5), dtype=np.int64)
         self._codes: tuple[Array, ...] = ()
         self._starts = np.zeros(0, dtype=np.int64)
 
     def add(self, part: Graph, codes: Array, start: int) -> None:
         """Another one, and where it is written."""
+        number, view = len(self._views), part.graph or ""
         if part.spec:
-            self._selected.append((len(self._views), Selection(part.spec)))
-        self._views.append(part.graph or "")
+            conditions = _Conditions(number, part.spec, len(self._conditions))
+            self._selected.append((number, view, Selection(part.spec), conditions))
+            more = np.full((len(part.spec), 5), -1, dtype=np.int64)
+            self._conditions = np.concatenate([self._conditions, more])
+        self._views.append(view)
         self._chosen.append(NONE)
-        self._whole = np.append(self._whole, not part.spec)
+        self._which = np.append(self._which, CHOSEN if part.spec else ALL_OF_THEM)
         self._codes += (codes,)
         self._starts = np.append(self._starts, start)
 
-    def write(self, views: Views, embeddings: Embeddings, observation: Array) -> None:
-        """All of them to their places."""
-        names, chosen = self._views, self._chosen
-        if not names:
-            return
-        for part, select in self._selected:
-            chosen[part] = select(views[names[part]])
-        tables = tuple([embeddings[name] for name in names])
-        write_pooled(tables, tuple(chosen), self._whole, self._codes, self._starts, observation)
+    def arguments(self, embeddings: Embeddings) -> tuple[Any, ...]:
+        """What `write_pooled` needs besides the chosen nodes and the observation."""
+        tables = tuple([embeddings[name] for name in self._views]) or NOTHING
+        return tables, self._which, self._conditions, self._codes or NO_VALUES, self._starts
+
+    def chosen(self, views: Views) -> tuple[Array, ...]:
+        """The nodes of each part that count, where they are not those that meet its conditions."""
+        for part, name, select, conditions in self._selected:
+            view = views[name]
+            if not conditions.hold(view):
+                conditions.read(view, self._conditions)
+                self._which[part] = MEETING if conditions.compiled else CHOSEN
+            if not conditions.compiled:
+                self._chosen[part] = select(view)
+        return tuple(self._chosen) or NO_VALUES
+
+
+class _Conditions:
+    """Conditions on flags and other small whole numbers, which compiled code looks at.
+
+    Args:
+        part: number of the part that counts the nodes that meet them.
+        spec: attributes and the values that nodes must have.
+        first: row of the first one in the table of all conditions.
+    """
+
+    def __init__(self, part: int, spec: Mapping[str, Any], first: int) -> None:
+        self._part = part
+        self._spec = spec
+        self._first = first
+        self._columns: dict[str, Any] = {}
+        self.compiled = False
+
+    def hold(self, view: GraphView) -> bool:
+        """Whether the attributes are the arrays that were read last."""
+        for name, column in self._columns.items():
+            if view.nodes.get(name) is not column:
+                return False
+        return bool(self._columns)
+
+    def read(self, view: GraphView, table: Array) -> None:
+        """Write where the attributes are to rows of the table, where they are such numbers."""
+        columns = self._columns = {name: view.nodes.get(name) for name in self._spec}
+        self.compiled = all(map(_is_small, columns.values(), self._spec.values()))
+        rows = table[self._first : self._first + len(self._spec)]
+        rows[:] = -1
+        if self.compiled:
+            for row, (name, column) in zip(rows, columns.items(), strict=True):
+                kind, stride = TYPES.index(column.dtype), column.strides[0]
+                row[:] = self._part, column.ctypes.data, kind, stride, self._spec[name]
+
+
+def _is_small(column: Any, wanted: Any) -> bool:
+    """Whether an attribute has one byte per node, compared with a whole number."""
+    return (
+        isinstance(column, np.ndarray)
+        and column.ndim == 1
+        and column.dtype in _SMALL
+        and isinstance(wanted, int)
+        and abs(wanted) < 256
+    )
 
 
 class _Structural:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
+import numpy as np
+
 from lagco.arrays import Array
 from lagco.core.graph import EDGE, NODE, STRUCTURE, WIRING, GraphView
 
@@ -39,16 +41,10 @@ class Watch:
             return True
         if not (self._names or self._ends):
             return False
-        notes = view.notes_since(before)
-        if notes is None:
+        last = view.last_change
+        if last(STRUCTURE, "") > before or (self._ends and last(WIRING, "") > before):
             return True
-        names, wanted = self._names, self._kind
-        for kind, name, _ in notes:
-            if kind == wanted and name in names:
-                return True
-            if kind == STRUCTURE or (kind == WIRING and self._ends):
-                return True
-        return False
+        return any(last(self._kind, name) > before for name in self._names)
 
 
 class Selection:
@@ -65,5 +61,5 @@ class Selection:
         if self._watch.changed(view) or self._found is None:
             self._found = None  # after an error there is nothing to go by
             select = view.select_edges if self._edges else view.select_nodes
-            self._found = select(self._spec)
+            self._found = np.ascontiguousarray(select(self._spec), dtype=np.int64)
         return self._found

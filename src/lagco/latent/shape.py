@@ -14,6 +14,7 @@ from lagco.latent.components import Table
 from lagco.latent.kernels import EQUAL, NONE
 from lagco.latent.layout import ActionLayout
 from lagco.search import LISTED, Dependence, ProductSpace
+from lagco.search.listed_kernels import list_tuples
 
 
 class ActionShape:
@@ -33,7 +34,10 @@ class ActionShape:
         self._names = layout.names
         self._references = layout.references
         self._different = layout.different
+        self._paired = layout.paired
         self._space: ProductSpace | None = None
+        #: share of the actions asked about last that were valid
+        self.valid_share = 1.0
         names = layout.names
         #: what the rows of all components stand for, in the order of the search
         self.row_values = tuple([self._values[name] for name in names])
@@ -76,11 +80,38 @@ class ActionShape:
         """Axes of the product as `score_tuples` reads them; None where not all are listed."""
         if self._different or not 0 < self.size <= LISTED:
             return None
+        count = len(self._names)
         if not self._references:
-            count = len(self._names)
             return np.arange(count), (NONE,) * count, np.zeros(count, np.bool_)
+        if self._paired:
+            return self._pairs()
         space = self._blank
         return space.layout.members if space.listable(space.size) else None
+
+    def _pairs(self) -> Any:
+        """:attr:`axes` where every axis has a component, or one and what refers to it."""
+        count = len(self._names)
+        axis_of = np.empty(count, np.int64)
+        merged = np.zeros(count, np.bool_)
+        members = [NONE] * count
+        axis = -1
+        for c, name in enumerate(self._names):
+            offsets = self._offsets[name] if name in self._references else None
+            axis += offsets is None
+            axis_of[c] = axis
+            if offsets is not None:
+                merged[c - 1 : c + 1] = True
+                members[c - 1] = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+                members[c] = np.arange(offsets[-1])
+        return axis_of, tuple(members), merged
+
+    @cached_property
+    def listed(self) -> Array:
+        """Search rows (N, m) of all actions in order, where :attr:`axes` are known."""
+        axis_of, members, merged = self.axes
+        lengths = np.array([len(values) for values in self.row_values])
+        found: Array = list_tuples(axis_of, members, merged, lengths)
+        return found
 
     @cached_property
     def _blank(self) -> ProductSpace:
@@ -97,15 +128,30 @@ class ActionShape:
 
     @cached_property
     def _conditional_size(self) -> int:
-        space = self._blank
         if len(self._different) > 1:
-            return len(space.list())
+            return len(self._blank.list())
+        size = self._size_by_reference()
         excluded = 0
         for a, b in self._different.items():
             first, second = self._values[a], self._values[b]
             common = len(np.intersect1d(first, second))
-            excluded = common * (space.size // max(len(first) * len(second), 1))
-        return space.size - excluded
+            excluded = common * (size // max(len(first) * len(second), 1))
+        return size - excluded
+
+    def _size_by_reference(self) -> int:
+        """Number of actions, exclusions not counted."""
+        if self._paired:
+            offsets = [self._offsets[name] for name in self._references]
+            alone = {*self._names} - {*self._references, *self._references.values()}
+            pairs = math.prod(int(o[-1]) for o in offsets if o is not None)
+            return pairs * math.prod(len(self._values[name]) for name in alone)
+        ways = {name: np.ones(len(values), np.int64) for name, values in self._values.items()}
+        for name in reversed(self._names):
+            if name in self._references:
+                before = np.concatenate([[0], np.cumsum(ways[name])])
+                ways[self._references[name]] *= np.diff(before[self._offsets[name]])
+        roots = [name for name in self._names if name not in self._references]
+        return math.prod(int(ways[name].sum()) for name in roots)
 
     @cached_property
     def choices(self) -> float:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import is_not
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from numba import types
 
 from lagco.arrays import Array
+from lagco.bound_arguments import bind
 from lagco.core.declaration import Declaration, read_declaration
 from lagco.core.env import ContinuousEnv
 from lagco.core.graph import GraphView
@@ -21,6 +24,7 @@ from lagco.embedding.reduction import fit_reduction
 from lagco.errors import SpecError, UsageError
 from lagco.latent.action_set import ActionSet
 from lagco.latent.components import (
+    GIVEN,
     AttachedReader,
     EdgeReader,
     NodeReader,
@@ -33,7 +37,7 @@ from lagco.latent.components import (
     fit_object_vectors,
     listed_objects,
 )
-from lagco.latent.kernels import standardise
+from lagco.latent.kernels import NONE, read_state, standardise
 from lagco.latent.layout import ActionLayout, PathPart
 from lagco.latent.observation import ObservationMap, summary_codes
 from lagco.latent.paths import PathReader
@@ -54,6 +58,10 @@ SUMMARY: dict[str, tuple[AnyPooling, ...]] = {
 #: slots of a path without max_len at most
 _LONGEST_PATH = 12
 _REDUCED_FOR_FIT = 4000
+#: types of the vectors of a component, and of the nodes that a part of an observation pools
+_VECTORS, _NODES = types.Array(types.float32, 2, "C"), types.Array(types.int64, 1, "C")
+#: and of the rows that `write_vectors` reads
+_ROWS = types.Tuple([_NODES, _VECTORS, _NODES])
 #: standardised observations are cut off here
 _CUT = np.float32(5.0)
 
@@ -235,6 +243,8 @@ class LatentView:
         self._shape: ActionShape | None = None
         self._actions: ActionSet | None = None
         self._state: State | None = None
+        self._seen = np.zeros(width, dtype=np.float32)
+        self._known: list[Any] = []
 
     def renew(self) -> None:
         """See through the present weights of the encoder, from the next refresh on."""
@@ -262,26 +272,52 @@ class LatentView:
         assert self._state is not None
         if out is None:
             out = np.empty(self.observation_width, dtype=np.float32)
-        self._observe(self._state.views, self._state.embeddings, out[: self._observe.width])
-        if len(self._summary):
-            self.actions().summary(self._summary, out[self._observe.width :])
+        actions, seen = self.actions(), self._seen
+        self._observe.compute(self._state.views, self._state.embeddings, seen)
+        if self.layout.projection is not None and len(self._summary):
+            actions.summary(self._summary, seen[self._observe.width :])
+        out[:] = seen
         if self.space.observation_mean is not None:
             standardise(out, self.space.observation_mean, self.space.observation_factor, _CUT)
         return out
 
     def actions(self) -> ActionSet:
-        """The actions of the state."""
+        """The actions of the state; what is observed of it is computed with them."""
         if self._actions is None:
-            assert self._state is not None
-            layout = self.layout
-            tables: dict[str, Table] = {}
-            for name, reader in self._readers.items():
-                parent = tables.get(layout.references.get(name, ""))
-                tables[name] = reader.read(self._state, *layout.scales[name], parent)
-            if self._shape is None or not self._shape.fits(tables):
-                self._shape = ActionShape(tables, layout)
-            self._actions = ActionSet(tables, self._shape, layout, self._state)
+            self._actions = self._read()
         return self._actions
+
+    def _read(self) -> ActionSet:
+        assert self._state is not None
+        state, layout = self._state, self.layout
+        tables: dict[str, Table] = {}
+        written: dict[str, Any] = {}
+        for name, reader in self._readers.items():
+            parent = tables.get(layout.references.get(name, ""))
+            tables[name], written[name] = reader.read(state, *layout.scales[name], parent)
+        shape = self._shape
+        if shape is None or not shape.fits(tables):
+            shape = self._shape = ActionShape(tables, layout)
+        actions = ActionSet(tables, shape, layout, state)
+        vectors, weights, starts, positions, size = actions.pooling()
+        listed = [written[name] for name in layout.names]
+        listed += [GIVEN] * (len(vectors) - len(listed))
+        jobs = [job for job, _ in listed]
+        pooled = self._observe.pooled.arguments(state.embeddings)
+        known = [*jobs, *pooled[0], *weights, starts, *positions[:2]]
+        if len(known) != len(self._known) or any(map(is_not, known, self._known)):
+            self._known = known
+            codes = self._summary if layout.projection is None else NONE
+            found = np.empty((4, layout.width), dtype=np.float32)
+            summed = weights, starts, positions, found, codes, self._observe.width
+            arguments = tuple(jobs), pooled, summed, self._seen
+            several = types.UniTuple
+            kinds = several(_VECTORS, len(jobs)), several(_ROWS, len(jobs))
+            chosen = several(_NODES, len(pooled[0]))
+            self._write = bind(read_state, arguments, *kinds, chosen, types.float64)
+        rows = tuple([rows for _, rows in listed])
+        self._write(vectors, rows, self._observe.pooled.chosen(state.views), size)
+        return actions
 
     def nearest(self, proto: Array, k: int = 1, metric: Metric = "cosine") -> Neighbours:
         """The k valid actions nearest to a proto-action (d,), best first."""

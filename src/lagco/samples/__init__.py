@@ -50,16 +50,22 @@ SAMPLES = {
 }
 
 
+def find_sample(name: str) -> Sample:
+    """The sample of that name, or the first one for the problem of that name."""
+    named = {entry.problem: entry for entry in reversed(SAMPLES.values())} | SAMPLES
+    if name not in named:
+        raise UnknownName(suggest("sample", name, named))
+    return named[name]
+
+
 def sample(name: str, out: str | Path | None = None) -> Path:
     """Write a sample to a file, and return its path.
 
     Args:
-        name: of the sample; ``lagco sample`` lists them.
+        name: of the sample, or of a problem; ``lagco sample`` lists them.
         out: file, or folder to put it into; the current folder without.
     """
-    if name not in SAMPLES:
-        raise UnknownName(suggest("sample", name, SAMPLES))
-    entry = SAMPLES[name]
+    entry = find_sample(name)
     path = Path(entry.file if out is None else out)
     if path.is_dir():
         path = path / entry.file

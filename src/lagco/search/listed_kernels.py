@@ -133,6 +133,28 @@ def least_tuples(scored: Any, axis_of: Any, members: Any, merged: Any, count: in
 
 
 @compiled
+def list_tuples(axis_of: Any, members: Any, merged: Any, lengths: Any) -> Any:
+    """Index tuples (N, m) of all actions of a product, the last axis running fastest.
+
+    lengths: (m,) elements of each component; the rest as for `score_tuples`.
+    """
+    m = axis_of.shape[0]
+    sizes = np.ones(axis_of[m - 1] + 1, np.int64)
+    for c in range(m):
+        sizes[axis_of[c]] = members[c].shape[0] if merged[c] else lengths[c]
+    tuples = np.empty((sizes.prod(), m), np.int64)
+    repeats = 1  # actions in a row that have the same element
+    for c in range(m - 1, -1, -1):
+        size = sizes[axis_of[c]]
+        for row in range(tuples.shape[0]):
+            at = row // repeats % size
+            tuples[row, c] = members[c][at] if merged[c] else at
+        if c > 0 and axis_of[c - 1] != axis_of[c]:
+            repeats *= size
+    return tuples
+
+
+@compiled
 def position_scores(tables: Any, query: Any, metric: int) -> Any:
     """Scores of a table of node vectors per position: (T, n, d), (T · d,) -> (T, n) each, check."""
     positions, n, d = tables.shape

@@ -6,23 +6,25 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from numba import types
 
 from lagco.arrays import Array
+from lagco.bound_arguments import bind
 from lagco.core.candidates import CandidateFeatures
 from lagco.core.pooling import Concat
 from lagco.core.references import configured_start
 from lagco.core.spec import Attribute, Edge, Object
 from lagco.instances import ArrayForm, Instance, InstanceForm, References
-from lagco.problems.networks.kernels import measure, plain_link_state, relative_link_state
 from lagco.problems.networks.network import ARRAYS, NODES, network_of
 from lagco.problems.networks.problem import NetworkProblem
 from lagco.problems.networks.views import COMMUNICATION
 from lagco.problems.ospf.candidates import EACH, advised_changes, describe_changes
-from lagco.problems.ospf.foresight import AHEAD, COLUMNS, foresee
+from lagco.problems.ospf.foresight import AHEAD, COLUMNS
 from lagco.problems.ospf.generator import draw_weighted_network
-from lagco.problems.ospf.kernels import demand_shares, preview_changes, valid_changes
+from lagco.problems.ospf.kernels import preview_changes, valid_changes
 from lagco.problems.ospf.plan import PLANS, SUGGESTED, episode_plan
-from lagco.problems.ospf.routing import LARGEST, empty_routes, grouped_demands, route
+from lagco.problems.ospf.routing import LARGEST, empty_routes, grouped_demands
+from lagco.problems.ospf.states import reroute, reroute_and_foresee
 from lagco.problems.ospf.weights import (
     checked_weights,
     scratch,
@@ -154,6 +156,7 @@ class OSPF(NetworkProblem):
         self._shares = np.zeros((links, LARGEST), dtype=np.float32)
         self._ahead = np.zeros((links, len(DELTAS), AHEAD), dtype=np.float32)
         self._declare()
+        self._bind()
         self.action_space = gym.spaces.MultiDiscrete([links, len(DELTAS)])
 
     def _declare(self) -> None:
@@ -220,59 +223,22 @@ class OSPF(NetworkProblem):
             self._ahead[link, change + 1, begun] = 1.0 if idle else 0.5
             view.touch_edge("ahead")
 
+    def _bind(self) -> None:
+        """Gather the arguments of what is computed after a change."""
+        network, routes = self._network, self._routes
+        known = network.capacities, self._demands, self._ecmp, self._low, self._high
+        columns = self._load_column, self._utilisation, self._weight
+        shared = self._graph, known, self._weights, routes, self._scratch, columns
+        seen = self._return_utilisation, self._peak, self._hot, self._room, self._shares
+        call, arguments = reroute, shared
+        if self.features == "full":
+            call, arguments = reroute_and_foresee, (*shared, *seen, self._ahead)  # type: ignore[assignment]
+        self._routing = bind(call, arguments, types.int64, types.int64)
+
     def _reroute(self, link: int, old: int) -> None:
         """Loads and link states after `link` had the weight `old` (-1: after any change)."""
-        network, routes = self._network, self._routes
-        loads = routes.loads
-        route(
-            network.first,
-            network.heads,
-            network.arcs,
-            network.edges,
-            self._weights,
-            self._ecmp,
-            self._demands,
-            link,
-            old,
-            routes,
-            *self._scratch,
-        )
-        self._measured(*measure(loads, network.capacities))
-        changed: Any = slice(None) if link < 0 else link
-        weight = self._weights[changed]
-        if self.features == "full":
-            relative_link_state(
-                loads,
-                network.capacities,
-                network.edges,
-                self._largest,
-                self._utilisation,
-                self._return_utilisation,
-                self._peak,
-                self._hot,
-            )
-            demand_shares(loads, routes.shares, self._shares)
-            self._level_now = foresee(
-                network.first,
-                network.heads,
-                network.arcs,
-                self._weights,
-                self._ecmp,
-                self._demands,
-                network.capacities,
-                routes,
-                self._largest,
-                self._fullest,
-                self._low,
-                self._high,
-                self._ahead,
-            )
-            unit = (self._high - self._low) or 1
-            self._weight[changed] = (weight - self._low) / unit
-            self._room[changed] = (self._high - weight) / unit
-        else:
-            plain_link_state(loads, network.capacities, self._load_column, self._utilisation)
-            self._weight[changed] = weight
+        measures, self._level_now = self._routing(link, old)
+        self._measured(*measures)
 
     def recompute_objective(self) -> float:
         """The same from the weights alone."""

@@ -14,12 +14,15 @@ AHEAD = 2 * COLUMNS
 #: changes of one link in a row that are foreseen
 REACH = 4
 _SHARP = 20.0
+_STRETCH = float(np.arcsinh(_SHARP))
 
 
 @njit(cache=True)
 def stretched(gain):  # type: ignore[no-untyped-def]
     """A relative gain within -1 … 1, small ones told apart from none."""
-    return np.arcsinh(_SHARP * np.tanh(gain)) / np.arcsinh(_SHARP)
+    if gain == 0.0:  # as most are
+        return gain
+    return np.arcsinh(_SHARP * np.tanh(gain)) / _STRETCH
 
 
 @njit(cache=True)
@@ -27,9 +30,9 @@ def _spread_over(first, reach, moved, partly, value, hot, row, arc):  # type: ig
     """Add what moves from a change by `first` on, `partly` of it at that change itself."""
     for d in range(first, reach + 1):
         amount = partly if d == first else moved
-        row[0, d, arc] += amount
-        row[1, d, arc] += amount * value
-        row[2, d, arc] += amount * hot
+        row[arc, d, 0] += amount
+        row[arc, d, 1] += amount * value
+        row[arc, d, 2] += amount * hot
 
 
 @njit(cache=True)
@@ -58,47 +61,56 @@ def foresee(  # type: ignore[no-untyped-def]
     marginal = np.empty(2 * links)
     total = marginal_costs(loads, capacities, largest, marginal)
     norm = 1.0 / total if total > 0.0 else 0.0
-    # what moves, what that saves, and how much less crosses the fullest arc, per change and arc
-    leaving = np.zeros((3, reach + 1, 2 * links))
-    coming = np.zeros((3, reach + 1, 2 * links))
+    # per arc and change what moves, what that saves, and how much less crosses the fullest arc
+    leaving = np.zeros((2 * links, reach + 1, 3))
+    coming = np.zeros((2 * links, reach + 1, 3))
     cost, crossing, through = np.empty(n), np.empty(n), np.empty(n)
+    # of the arcs of one node: how much longer ways over them are, what they cost, what crosses
+    gaps, prices, crossed = np.empty(n, np.int64), np.empty(n), np.empty(n)
     for t in range(n):
         begin, end = demands[0][t], demands[0][t + 1]
         if begin == end:
             continue
+        far, near_first, next_hops, count = distance[t], order[t], hops[t], ways[t]
         for v in range(n):
             through[v] = 0.0
         for d in range(begin, end):
             through[demands[1][d]] += demands[2][d]
         cost[t] = crossing[t] = 0.0
         for place in range(1, n):
-            v = order[t, place]
+            v = near_first[place]
             if v == t:
                 continue
             mean, crosses = 0.0, 0.0
-            for i in range(first[v], first[v] + ways[t, v]):
-                k = hops[t, i]
-                mean += marginal[arcs[k]] + cost[heads[k]]
-                crosses += 1.0 if arcs[k] == fullest else crossing[heads[k]]
-            cost[v] = mean / ways[t, v]
-            crossing[v] = crosses / ways[t, v]
+            for i in range(first[v], first[v] + count[v]):
+                hop = np.uint32(next_hops[i])  # unsigned: not to be checked for a sign
+                head, arc = np.uint32(heads[hop]), np.uint32(arcs[hop])
+                mean += marginal[arc] + cost[head]
+                crosses += 1.0 if arc == fullest else crossing[head]
+            cost[v] = mean / count[v]
+            crossing[v] = crosses / count[v]
         for place in range(n - 1, 0, -1):
-            v = order[t, place]
+            v = near_first[place]
             amount = through[v]
             if amount == 0.0 or v == t:
                 continue
-            share = amount / ways[t, v]
-            here = distance[t, v]
-            taken = hops[t, first[v]]
+            share = amount / count[v]
+            here, low_arc = far[v], first[v]
+            taken = next_hops[low_arc]
             ties, near, nearest, margin = 0, 0, -1, reach + 1
             # of the second tie; of the ways next in length, which are longer by `margin`
             second, second_crosses, near_cost, near_crosses = 0.0, 0.0, 0.0, 0.0
-            for k in range(first[v], first[v + 1]):
-                gap = distance[t, heads[k]] + steps[k] - here
-                if gap > margin or gap > reach:
+            for k in range(low_arc, first[v + 1]):
+                head, arc = np.uint32(heads[k]), np.uint32(arcs[k])
+                gap = far[head] + steps[k] - here
+                gaps[k - low_arc] = gap
+                if gap > reach:
                     continue
-                price = marginal[arcs[k]] + cost[heads[k]]
-                crosses = 1.0 if arcs[k] == fullest else crossing[heads[k]]
+                price = marginal[arc] + cost[head]
+                crosses = 1.0 if arc == fullest else crossing[head]
+                prices[k - low_arc], crossed[k - low_arc] = price, crosses
+                if gap > margin:
+                    continue
                 if gap == 0:
                     ties += 1
                     if ties == 2:
@@ -111,15 +123,14 @@ def foresee(  # type: ignore[no-untyped-def]
                     near_cost += price
                     near_crosses += crosses
                     nearest = k
-            for i in range(first[v], first[v] + ways[t, v]):
-                through[heads[hops[t, i]]] += share
-            for k in range(first[v], first[v + 1]):
-                gap = distance[t, heads[k]] + steps[k] - here
+            for i in range(low_arc, low_arc + count[v]):
+                through[heads[next_hops[i]]] += share
+            for k in range(low_arc, first[v + 1]):
+                gap = gaps[k - low_arc]
                 if gap > reach:
                     continue
-                arc = arcs[k]
-                price = marginal[arc] + cost[heads[k]]
-                crosses = 1.0 if arc == fullest else crossing[heads[k]]
+                arc = np.uint32(arcs[k])
+                price, crosses = prices[k - low_arc], crossed[k - low_arc]
                 if gap > 0:
                     partly = amount / (ties + 1)
                     if not ecmp:
@@ -159,17 +170,17 @@ def foresee(  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _conclude(link, room, moving, sign, loads, scale, norm, crowd, out):  # type: ignore[no-untyped-def]
     """Columns of one direction from what moves there on both arcs of a link."""
-    there, back = 2 * link, 2 * link + 1
-    out[0] = stretched((moving[1, 1, there] + moving[1, 1, back]) * norm)
-    out[1] = max(moving[0, 1, there], moving[0, 1, back]) * scale
-    out[2] = scale * max(
-        loads[there] + sign * moving[0, 1, there], loads[back] + sign * moving[0, 1, back]
-    )
+    there, back = moving[2 * link], moving[2 * link + 1]
+    load, returning = loads[2 * link], loads[2 * link + 1]
+    gained, relieved = (there[1, 1] + back[1, 1]) * norm, there[1, 2] + back[1, 2]
     far, relief = -np.inf, -np.inf
     for d in range(1, max(1, min(moving.shape[1] - 1, room)) + 1):
         over = norm / np.sqrt(d)
-        far = max(far, (moving[1, d, there] + moving[1, d, back]) * over)
-        relief = max(relief, moving[2, d, there] + moving[2, d, back])
-    out[3] = stretched(far)
-    out[4] = stretched((moving[2, 1, there] + moving[2, 1, back]) * crowd)
-    out[5] = stretched(relief * crowd)
+        far = max(far, (there[d, 1] + back[d, 1]) * over)
+        relief = max(relief, there[d, 2] + back[d, 2])
+    out[0] = stretched(gained)
+    out[1] = max(there[1, 0], back[1, 0]) * scale
+    out[2] = scale * max(load + sign * there[1, 0], returning + sign * back[1, 0])
+    out[3] = out[0] if far == gained else stretched(far)
+    out[4] = stretched(relieved * crowd)
+    out[5] = out[4] if relief == relieved else stretched(relief * crowd)

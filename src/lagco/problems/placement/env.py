@@ -6,8 +6,10 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from numba import types
 
 from lagco.arrays import Array
+from lagco.bound_arguments import bind
 from lagco.core.candidates import CandidateFeatures
 from lagco.core.env import LISTING_CAP
 from lagco.core.graph import GraphView
@@ -201,6 +203,12 @@ class Placement(Problem):
             self._moves.recent,
             self.features == "full",
         )
+        known = cloud, self._state
+        rest = self._bounds, self._unit_power, self._unit_cost, self._columns_written
+        row = types.float64[::1]
+        self._move = bind(step_vm, (*known, *rest), types.int64, types.int64, row, row)
+        self._check = bind(valid_moves, known, types.int64[:, ::1], types.boolean[::1])
+        self._first_nodes = np.array([0, vms])
         self._declare()
         self.action_space = gym.spaces.MultiDiscrete([vms, pms])
 
@@ -284,22 +292,10 @@ class Placement(Problem):
 
     def _apply(self, action: Any) -> dict[str, float]:
         vm, pm = int(action[0]), int(action[1])
-        cloud, state = self._cloud, self._state
         vms = len(self._needs)
-        source = int(state.allocation[vm])
+        source = self._state.allocation.item(vm)
         row = self._latencies.row
-        self._mean = step_vm(
-            vm,
-            pm,
-            cloud,
-            state,
-            row(source),
-            row(pm),
-            self._bounds,
-            self._unit_power,
-            self._unit_cost,
-            self._columns_written,
-        )
+        self._mean = self._move(vm, pm, row(source), row(pm))
         self._moves.change(vm)
         self._left[vm] = source
         self._highest = max(self._highest, self._mean)
@@ -356,9 +352,9 @@ class Placement(Problem):
 
     def are_valid_actions(self, actions: Array) -> Array:
         """The same for many: (k,)."""
-        rows = np.asarray(actions, dtype=np.int64)
+        rows = np.ascontiguousarray(actions, dtype=np.int64)
         valid = np.empty(len(rows), dtype=np.bool_)
-        valid_moves(rows, self._cloud, self._state, valid)
+        self._check(rows, valid)
         return valid
 
     def possible_parts(self) -> dict[str, Array]:
@@ -396,12 +392,12 @@ class Placement(Problem):
 
     def actions_from_parts(self, parts: Array) -> Array:
         """From node indices to (VM, PM): (k, 2)."""
-        return np.asarray(parts - np.array([0, self._cloud.num_vms]))
+        return np.asarray(parts - self._first_nodes)
 
     def parts_from_actions(self, actions: Array) -> Array:
         """From (VM, PM) to node indices: (k, 2)."""
         rows = np.asarray(actions).reshape(len(actions), 2)
-        return np.asarray(rows + np.array([0, self._cloud.num_vms]))
+        return np.asarray(rows + self._first_nodes)
 
     def preview(self, actions: Array) -> Array:
         """J after each of the moves: (k,)."""

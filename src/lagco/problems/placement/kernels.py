@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from lagco.bound_arguments import opened
 from lagco.problems.placement.cloud import PE
 from lagco.problems.placement.state import fits, move_vm, terms_after, terms_of, used_fraction
 from lagco.problems.placement.terms import mean_of_terms
@@ -14,8 +15,12 @@ OVERLOADED = 0.9
 
 
 @njit(cache=True)
-def valid_moves(actions, cloud, state, out):  # type: ignore[no-untyped-def]
-    """Whether each VM fits on the PM named with it and is not there yet."""
+def valid_moves(arguments, actions, out):  # type: ignore[no-untyped-def]
+    """Whether each VM fits on the PM named with it and is not there yet.
+
+    arguments: bound, cloud and state.
+    """
+    cloud, state = opened(arguments)
     vms, pms = cloud.demands.shape[0], cloud.capacities.shape[0]
     for i in range(actions.shape[0]):
         v, p = actions[i, 0], actions[i, 1]
@@ -158,8 +163,12 @@ def write_all(cloud, state, unit_power, unit_cost, columns):  # type: ignore[no-
 
 
 @njit(cache=True)
-def step_vm(v, p, cloud, state, row_from, row_to, bounds, unit_power, unit_cost, columns):  # type: ignore[no-untyped-def]
-    """Move a VM, write the columns that change, and return J."""
+def step_vm(arguments, v, p, row_from, row_to):  # type: ignore[no-untyped-def]
+    """Move a VM, write the columns that change, and return J.
+
+    arguments: bound, cloud, state, bounds, units of power and cost, and columns.
+    """
+    cloud, state, bounds, unit_power, unit_cost, columns = opened(arguments)
     source = state.allocation[v]
     move_vm(v, p, cloud, state, row_from, row_to)
     write_pm(source, cloud, state, unit_power, columns)

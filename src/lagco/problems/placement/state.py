@@ -225,7 +225,8 @@ def terms_of(totals, tenant_share, out):  # type: ignore[no-untyped-def]
 def terms_after(v, p, cloud, state, row_from, row_to, out):  # type: ignore[no-untyped-def]
     """The five terms if VM v moved to PM p; nothing changes."""
     left = totals_left(v, cloud, state)
-    terms_arrived(v, p, cloud, state, row_from, row_to, left, *parts_of(v, p, cloud), out)
+    part, power = parts_of(v, p, cloud)
+    terms_arrived(v, p, cloud, state, row_from, row_to, left, part, power, out)
 
 
 @njit(cache=True, forceinline=True)

@@ -100,8 +100,8 @@ class Survey:
 @njit(cache=True)
 def _look(arguments, mean, highest, planning):  # type: ignore[no-untyped-def]
     known, moves, plan, planned = opened(arguments)
-    survey_moves(*known, *moves, mean, highest)
+    survey_moves(*known, *moves, mean, highest)  # type: ignore[call-arg]
     if planning:
-        write_planned(plan, *known, planned)
+        write_planned(plan, *known, planned)  # type: ignore[call-arg]
     else:
         planned[:] = 0

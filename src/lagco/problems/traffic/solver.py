@@ -27,8 +27,9 @@ from lagco.problems.traffic.sweeps import Options, load_choice, path_options
 MOVES = 2_000_000
 RESTARTS = 8
 FEWEST = 400  # moves per demand below which a run has not settled: then there are fewer runs
-HOTTEST, COLDEST = 0.3, 0.001
-WARM = 0.03  # where a run starts from good paths
+HOTTEST, COLDEST = 0.1, 1e-6
+WARM = 0.003  # where a run starts from good paths
+_REFERENCE_HEAT = 0.3, 0.001  # of the runs that references are made by
 FULL = 0.5  # chance of a demand over the fullest link, where moves are guided
 _LOOKS = 32  # moves after which that link is found again
 _TRIED = 30  # demands that are looked at for one over it
@@ -78,7 +79,7 @@ def solve_paths(instance: Instance, seed: int, effort: float = 1.0) -> SolverRef
     `effort` multiplies the moves.
     """
     network, limits, options = _prepared(instance)
-    # not guided: references stay what they were in earlier data sets
+    # neither guided nor as cold: references stay what they were in earlier data sets
     paths = _search(instance, None, seed, effort, guided=False)
     value = utilisation_of(network, checked_paths(paths, instance, network, limits)[1])
     return annealed(value, _bound(network, options), paths)
@@ -99,7 +100,8 @@ def _search(
     best = options.first[:-1].copy()
     moves = int(effort * MOVES)
     runs = min(RESTARTS, max(1, moves // (FEWEST * network.num_demands)))
-    hottest, before = HOTTEST, np.inf
+    hottest, coldest = (HOTTEST, COLDEST) if guided else _REFERENCE_HEAT
+    before = np.inf
     if paths is not None:
         rows, arcs = checked_paths(paths, instance, network, limits)
         before = utilisation_of(network, arcs)
@@ -113,6 +115,7 @@ def _search(
         guided,
         runs,
         hottest,
+        coldest,
         moves // runs,
         best,
         random_stream(seed),
@@ -162,7 +165,7 @@ def _demand_over(arc, start, choice, arcs):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _anneal(  # type: ignore[no-untyped-def]
-    first, arcs, volumes, capacities, guided, runs, hottest, moves, best, stream
+    first, arcs, volumes, capacities, guided, runs, hottest, coldest, moves, best, stream
 ):
     """Leave in `best` the options with the lowest utilisation met in `runs` runs of `moves` moves.
 
@@ -216,7 +219,7 @@ def _anneal(  # type: ignore[no-untyped-def]
                 change -= sixteenth_power(loads[arc], capacities[arc >> 1])
                 loads[arc] += volumes[d]
                 change += sixteenth_power(loads[arc], capacities[arc >> 1])
-            heat = 16.0 * hottest * (COLDEST / hottest) ** (move / moves)
+            heat = 16.0 * hottest * (coldest / hottest) ** (move / moves)
             if change <= 0.0 or next_float(stream) < np.exp(-change / (heat * energy)):
                 choice[d] = new
                 energy += change
