@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lagco import GraphView
+from lagco.core.graph import NODE, WIRING
 from lagco.errors import SpecError
 
 LABELS = st.one_of(
@@ -193,6 +194,19 @@ def test_selection_by_value_and_by_predicate():
     assert list(view.select_nodes(None)) == [0, 1, 2, 3, 4]
     with pytest.raises(SpecError, match="'colour'; the view has flag, value"):
         view.select_nodes({"colour": 1})
+
+
+def test_the_last_change_of_an_attribute_is_known_however_long_ago():
+    view = GraphView(3, [[0], [1]], nodes={"a": np.zeros(3), "b": np.zeros(3)})
+    assert view.last_change(NODE, "a") == 0
+    view.touch_node("a", 1)
+    noted = view.clock
+    for _ in range(5000):
+        view.touch_node("b")
+    assert view.last_change(NODE, "a") == noted
+    assert view.last_change(NODE, "b") == view.clock
+    view.move_edges(0, 2)
+    assert view.last_change(WIRING, "") == view.clock
 
 
 @pytest.mark.parametrize(

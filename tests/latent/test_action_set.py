@@ -130,6 +130,59 @@ def test_a_pooling_of_ones_own_is_computed_in_the_observation(pooling):
     np.testing.assert_allclose(view.observation(), [*z.mean(axis=0), *spread(z)], rtol=1e-5)
 
 
+def test_nodes_are_chosen_by_flags_as_by_any_other_condition(rng):
+    """Flags are looked at by compiled code, functions are not."""
+    seen = []
+    for wanted in (True, lambda busy: busy == 1):
+        env = Grid(ALL["pair"])
+        env._observation_type = {
+            "busy": Graph(poolings=[Mean, Max, Sum], graph="grid", spec={"busy": wanted}),
+            "idle": Graph(poolings=[RootSum], graph="grid", spec={"busy": False}),
+        }
+        env.reset(seed=3)
+        view = LatentSpace.fit(encoder_for(env), [env], states=4).view(env)
+        env.reset(seed=5)
+        observations = []
+        for step in range(12):
+            view.refresh()
+            observations.append(view.observation())
+            env.step(None)
+            if step == 5:  # an array of its own, as after a change of instance
+                env.view.nodes["busy"] = env.view.nodes["busy"].copy()
+                env.view.touch_node("busy")
+        seen.append(observations)
+    np.testing.assert_array_equal(*seen)
+    assert len(np.unique(seen[0], axis=0)) > 6
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_few_actions_are_listed_in_the_order_of_the_space(kind):
+    _, view = view_of(kind)
+    actions = view.actions()
+    if actions.listed is None:
+        assert actions.component_tables is None or kind == "pair"
+    else:
+        np.testing.assert_array_equal(actions.listed, actions.list())
+        assert len(actions.listed) == actions.size
+
+
+@pytest.mark.parametrize("kind", ["tool", "link", "route"])
+def test_many_actions_are_found_however_many_are_valid(kind, rng):
+    """All are asked about at once where few more are there; else as many as were needed before."""
+    env, view = view_of(kind)
+    actions = view.actions()
+    rows = actions.list()
+    parts, vectors = actions.parts(rows), actions.vectors(rows)
+    for share in (0.0, 0.9, 0.5, 0.95, 0.0):
+        env.forbidden = {tuple(p) for p in parts[rng.random(len(parts)) < share].tolist()}
+        valid = np.array([tuple(p) not in env.forbidden for p in parts.tolist()])
+        query = rng.normal(size=view.width).astype(np.float32)
+        best = np.sort((vectors @ query)[valid])[::-1]
+        for k in (2, 7, len(rows)) if valid.any() else ():
+            found = view.nearest(query, k, "inner")
+            np.testing.assert_allclose(found.scores, best[:k], rtol=1e-4, atol=1e-5)
+
+
 def test_attributes_of_objects_belong_to_element_and_position():
     env, view = view_of("worn tool")
     actions = view.actions()
