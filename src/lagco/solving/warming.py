@@ -24,4 +24,6 @@ def warm(problems: Iterable[str] | None = None) -> Iterator[str]:
             instance = cls.generate(_SIZE)
             for by in ("portfolio", "agent"):
                 solve(instance, problem=cls, by=by, agent="default", turns=_TURNS)
+            if hasattr(cls, "preview"):  # agents may be helped by it
+                solve(instance, problem=cls, by="greedy", turns=_TURNS)
         yield name

@@ -5,6 +5,7 @@ The number of moves is fixed, so the answer depends on instance and seed alone.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
@@ -26,10 +27,10 @@ from lagco.problems.traffic.sweeps import Options, load_choice, path_options
 
 MOVES = 2_000_000
 RESTARTS = 8
-FEWEST = 400  # moves per demand below which a run has not settled: then there are fewer runs
-HOTTEST, COLDEST = 0.1, 1e-6
-WARM = 0.003  # where a run starts from good paths
-_REFERENCE_HEAT = 0.3, 0.001  # of the runs that references are made by
+FEWEST = 100  # moves per demand below which a run has not settled: then there are fewer runs
+HOTTEST, COLDEST = 0.3, 0.001
+_COOLED = 10.0  # over the square of the number of demands: a run is that cold in the end, if colder
+_REFERENCE_FEWEST = 400  # as FEWEST, in runs that references are made by
 FULL = 0.5  # chance of a demand over the fullest link, where moves are guided
 _LOOKS = 32  # moves after which that link is found again
 _TRIED = 30  # demands that are looked at for one over it
@@ -99,14 +100,16 @@ def _search(
     network, limits, options = _prepared(instance)
     best = options.first[:-1].copy()
     moves = int(effort * MOVES)
-    runs = min(RESTARTS, max(1, moves // (FEWEST * network.num_demands)))
-    hottest, coldest = (HOTTEST, COLDEST) if guided else _REFERENCE_HEAT
-    before = np.inf
+    fewest = FEWEST if guided else _REFERENCE_FEWEST
+    runs = min(RESTARTS, max(1, moves // (fewest * network.num_demands)))
+    hottest, coldest, before = HOTTEST, COLDEST, np.inf
+    if guided:  # the more demands, the less a single one changes
+        coldest = min(COLDEST, _COOLED / network.num_demands**2)
     if paths is not None:
         rows, arcs = checked_paths(paths, instance, network, limits)
         before = utilisation_of(network, arcs)
         _choose(options.first, options.rows, rows, best)
-        runs, hottest = 1, WARM
+        runs, hottest = 1, math.sqrt(coldest)
     _anneal(
         options.first,
         options.arcs,
