@@ -92,6 +92,12 @@ def measured(
     return row
 
 
+def recorded() -> dict[str, dict[str, dict[str, float]]]:
+    """Rows by their keys."""
+    found: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    return found
+
+
 class Advised:
     """Follows the problem's own search, which teaches agents."""
 
@@ -151,7 +157,7 @@ def main() -> None:
     parser.add_argument("--teacher", action="store_true", help="Test the teacher instead.")
     parser.add_argument("--publish", action="store_true", help="Put figures into the package.")
     arguments = parser.parse_args()
-    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    known = recorded()
     for problem in arguments.problems.split(","):
         measure = MEASURED.get(problem, "gap")
         for size, count in SIZES[problem].items():
@@ -166,10 +172,11 @@ def main() -> None:
             for end, chosen in policies.items():
                 if key + end not in known:
                     episodes = 1 if (problem, size) in ONCE else 5
-                    known[key + end] = {
+                    found = {
                         name: measured(policy, drawn, measure, episodes)
                         for name, policy in chosen.items()
                     }
+                    known = recorded() | {key + end: found}  # other runs may have gone on
                     write_atomically(RESULTS, readable_json(known))
                 shown = ", ".join(
                     f"{name} {row['first']:.3f} / {row['best']:.3f}"

@@ -36,6 +36,12 @@ MOST = 1600
 SEED = 42
 
 
+def recorded() -> dict[str, Any]:
+    """Rows by their keys."""
+    found: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    return found
+
+
 def torus(rows: int, columns: int) -> Array:
     """Edges (2, E) of a grid that closes on itself both ways."""
     places = np.arange(rows * columns).reshape(rows, columns)
@@ -109,7 +115,7 @@ def main() -> None:
     parser.add_argument("--problems", default="max-cut,ospf,traffic")
     parser.add_argument("--seed", type=int, default=501)
     arguments = parser.parse_args()
-    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    known = recorded()
     found = files(arguments.folder) if arguments.folder else drawn_graphs(arguments.seed)
     for key, problem, instance in found:
         if problem not in arguments.problems.split(","):
@@ -124,7 +130,7 @@ def main() -> None:
             row["agent"] = first_episode(default_agent(problem), instance, problem)
         if "greedy" not in row:
             row["greedy"] = first_episode(GreedyPolicy(), instance, problem)
-        known[key] = row
+        known = recorded() | {key: row}  # other runs may have gone on
         write_atomically(RESULTS, readable_json(known))
         values = {name: value for name, value in row.items() if isinstance(value, dict)}
         shown = [f"{n} {v['objective']:.6g} ({v['seconds']:.1f} s)" for n, v in values.items()]

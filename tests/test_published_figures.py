@@ -17,9 +17,9 @@ ROWS = {
     "`tsp`, 100 cities": "tsp/100/20261/20",
     "`tsp`, 1000 cities": "tsp/1000/20261/3",
     "`min-vertex`": "min-vertex/paper/20261/20",
-    "`max-cut`": "max-cut/paper/20261/20",
+    "`max-cut`": "max-cut/paper/20262/20",
     "`ospf`": "ospf/paper/20261/20",
-    "`traffic`": "traffic/paper/20261/20",
+    "`traffic`": "traffic/paper/20262/20",
     "`placement`": "placement/paper/20261/20",
     "`cyber-path`": "cyber-path/paper/20261/20",
 }
