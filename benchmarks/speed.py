@@ -166,7 +166,7 @@ def _decisions_table(records: Records) -> str:
                 f"{ours['decision_us']:.0f}",
                 f"{ours['decision_p99_us']:.0f}",
                 f"{parts['encode']:.0f}",
-                f"{parts['observe'] + parts['actions']:.0f}",  # poolings of actions are part of both
+                f"{parts['observe'] + parts['actions']:.0f}",  # actions are pooled
                 f"{parts['policy']:.0f}",
                 f"{parts['search']:.0f}",
                 f"{1000 * ours['their_ms']:.0f}",

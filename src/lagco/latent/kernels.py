@@ -65,7 +65,7 @@ def write_vectors(job, rows, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def read_state(arguments, vectors, rows, chosen, size):  # type: ignore[no-untyped-def]
+def read_state(arguments, vectors, rows, weights, chosen, size):  # type: ignore[no-untyped-def]
     """The vectors of all components of an action, and an observation, but for its functions.
 
     Args:
@@ -73,6 +73,7 @@ def read_state(arguments, vectors, rows, chosen, size):  # type: ignore[no-untyp
             `pool_actions` and `write_summary`, and where the summary begins; the observation.
         vectors: of the components, written unless given.
         rows: per component those of `write_vectors`.
+        weights: of `pool_actions`.
         chosen: nodes of each part that pools embeddings.
         size: number of actions.
     """
@@ -82,7 +83,7 @@ def read_state(arguments, vectors, rows, chosen, size):  # type: ignore[no-untyp
     tables, which, conditions, poolings, starts = pooled
     if which.shape[0]:
         write_pooled(tables, chosen, which, conditions, poolings, starts, out)
-    weights, first, positions, found, codes, behind = actions
+    first, positions, found, codes, behind = actions
     if codes.shape[0]:
         pool_actions(vectors, weights, first, *positions, found)  # type: ignore[call-arg]
         write_summary(found, codes, size, out[behind:])

@@ -60,8 +60,8 @@ _LONGEST_PATH = 12
 _REDUCED_FOR_FIT = 4000
 #: types of the vectors of a component, and of the nodes that a part of an observation pools
 _VECTORS, _NODES = types.Array(types.float32, 2, "C"), types.Array(types.int64, 1, "C")
-#: and of the rows that `write_vectors` reads
-_ROWS = types.Tuple([_NODES, _VECTORS, _NODES])
+#: and of the rows that `write_vectors` reads, and their weights
+_ROWS, _WEIGHTS = types.Tuple([_NODES, _VECTORS, _NODES]), types.Array(types.float64, 1, "C")
 #: standardised observations are cut off here
 _CUT = np.float32(5.0)
 
@@ -304,19 +304,18 @@ class LatentView:
         listed += [GIVEN] * (len(vectors) - len(listed))
         jobs = [job for job, _ in listed]
         pooled = self._observe.pooled.arguments(state.embeddings)
-        known = [*jobs, *pooled[0], *weights, starts, *positions[:2]]
+        known = [*jobs, *pooled[0], starts, *positions[:2]]
         if len(known) != len(self._known) or any(map(is_not, known, self._known)):
             self._known = known
             codes = self._summary if layout.projection is None else NONE
             found = np.empty((4, layout.width), dtype=np.float32)
-            summed = weights, starts, positions, found, codes, self._observe.width
+            summed = starts, positions, found, codes, self._observe.width
             arguments = tuple(jobs), pooled, summed, self._seen
-            several = types.UniTuple
-            kinds = several(_VECTORS, len(jobs)), several(_ROWS, len(jobs))
-            chosen = several(_NODES, len(pooled[0]))
+            kinds = [types.UniTuple(kind, len(jobs)) for kind in (_VECTORS, _ROWS, _WEIGHTS)]
+            chosen = types.UniTuple(_NODES, len(pooled[0]))
             self._write = bind(read_state, arguments, *kinds, chosen, types.float64)
         rows = tuple([rows for _, rows in listed])
-        self._write(vectors, rows, self._observe.pooled.chosen(state.views), size)
+        self._write(vectors, rows, weights, self._observe.pooled.chosen(state.views), size)
         return actions
 
     def nearest(self, proto: Array, k: int = 1, metric: Metric = "cosine") -> Neighbours:
