@@ -119,8 +119,9 @@ class ConstantWeights:
 
     def descend(self, changes: Array, bias: Array, adam: tuple[np.float32, ...]) -> None:
         """A step of Adam for the gradient of the sums, and the sums thereafter."""
+        weight, mean, square = self._arrays
         descend_constant(
-            *self._arrays, self._turned, self._rows, self._members, self._counts, changes, bias,
+            weight, mean, square, self._turned, self._rows, self._members, self._counts, changes, bias,
             *adam, self.sums,
         )  # fmt: skip
 

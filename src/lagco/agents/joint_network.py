@@ -292,8 +292,10 @@ class TwinNetwork:
         return found
 
     def begin(self, observations: Tensor) -> None:
-        """An update by these observations (T, w) begins: steps of :meth:`differentiate` and
-        :meth:`descend`."""
+        """An update by these observations (T, w) begins.
+
+        Steps of :meth:`differentiate` and :meth:`descend` follow, then :meth:`finish`.
+        """
 
     def descend(self, most: float) -> None:
         """A step of Adam by the gradient, its norm cut to `most`."""

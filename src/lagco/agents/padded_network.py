@@ -209,9 +209,7 @@ class _FewPadded:
         """Outputs (N, d) for observations (N, w) of instances (N,)."""
         slots = np.array([self._slot(*pair) for pair in zip(groups, observations, strict=True)])
         entered = np.empty((len(observations), len(self._bias)), np.float32)
-        _pass_differences(
-            observations, slots, self._seen, self._sums, self._weight, SLOPE, entered
-        )
+        _pass_differences(observations, slots, self._seen, self._sums, self._weight, SLOPE, entered)
         return self._rest.of_few(entered)
 
     def _slot(self, group: int, observation: Array) -> int:
