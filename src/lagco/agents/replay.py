@@ -174,8 +174,8 @@ class ActionReplayBuffer(BaseBuffer):
         stop[alive] = (slots[alive] + self.n_steps) % self.buffer_size
         discounts[alive] = discount
         observations = self.observations[stop, envs]
-        places = zip(stop.tolist(), envs.tolist(), strict=True)
-        actions = [self.actions[slot][env] for slot, env in places]
+        after = zip(stop.tolist(), envs.tolist(), strict=True)
+        actions = [self.actions[slot][env] for slot, env in after]
         for b in np.flatnonzero(ends).tolist():
             observations[b], actions[b] = 0.0, _NONE
             if ends[b] == TRUNCATED:
