@@ -3,9 +3,9 @@
     python benchmarks/iterative.py maxima placement 10 50 --steps 2500
     python benchmarks/iterative.py memory traffic 25 25 --steps 8000
 
-`maxima`: share of the actions of a state that are passed to find its best one, and microseconds per state of
-passing all and of passing these; `memory`: peak after so many steps without gradient steps, and
-after a checkpoint.
+`maxima`: share of the actions of a state that are passed to find its best one, and microseconds
+per state of passing all and of passing these; `memory`: peak after so many steps without gradient
+steps, and after a checkpoint.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def maxima(problem: str, low: int, high: int, steps: int) -> str:
         counts += sum(map(len, sets)), q.search(observations, sets)[2]
     per_state = 1e6 * spent / (6 * 64)
     return (
-        f"{counts[0] / (6 * 64):.0f} actions per state, {counts[1] / counts[0]:.3f} of them passed; "
+        f"{counts[0] / (6 * 64):.0f} actions per state, {counts[1] / counts[0]:.3f} are passed; "
         f"{per_state[0]:.0f} us per state for all, {per_state[1]:.0f} us for these"
     )
 

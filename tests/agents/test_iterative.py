@@ -169,6 +169,28 @@ def test_ring_overwrites_the_oldest_and_samples_whole_returns_only():
         assert observation[0] == (1000 + end if end % 4 == 3 else t + 3)
 
 
+def test_a_state_is_valued_once_by_each_target():
+    buffer = filled_buffer([GOES_ON] * 6 + [TRUNCATED] + [GOES_ON] * 3, capacity=16)
+    asked = []
+
+    def maxima(observations, sets):
+        asked.append(observations[:, 0].tolist())
+        return np.array([s.tables[0][0, 0] for s in sets], np.float32) + len(asked)
+
+    def values(slots, target):
+        batch = buffer.returns(np.array(slots), np.zeros(len(slots), np.int64))
+        return buffer.values(batch, target, maxima).tolist()
+
+    assert values([0, 1], 0) == [4, 5]
+    assert values([1, 2, 5], 0) == [5, 7, 1008]  # where an episode was cut off nothing is noted
+    assert values([0, 5], 1) == [6, 1009]
+    for t in range(10, 20):  # over the ring's end
+        buffer.add(np.array([[t]], np.float32), [tables(t)], np.zeros(1, int), np.ones(1),
+                   np.array([GOES_ON]), {})  # fmt: skip
+    assert values([0], 1) == [23]
+    assert asked == [[3, 4], [5, 1006], [3, 1006], [19]]
+
+
 def test_episode_cut_off_goes_on_with_its_own_last_state():
     env, _ = training_env("iterative", "max-cut", envs=1, sizes=(8,))
     env.reset()
@@ -261,7 +283,7 @@ class Checkpoint(BaseCallback):
             self.optimizer = copy.deepcopy(model.policy.optimizer.state_dict())
             self.env_state = json.loads(json.dumps(model.env.state()))
             self.extra = json.loads(json.dumps(model.extra_state()))
-            self.arrays = {k: v.copy() for k, v in model.extra_arrays().items()}
+            self.arrays = {k: np.array(v) for k, v in model.extra_arrays().items()}
 
     def _on_step(self):
         return True

@@ -71,3 +71,13 @@ def test_states_without_actions_have_no_best_one(rng):
     none = ActionTables((np.zeros((0, 5), np.float32),), (0,), None)
     largest, positions = q.best(np.zeros((1, OBSERVED), np.float32), [none])
     assert largest.tolist() == [0.0] and positions.tolist() == [0]
+
+
+def test_a_value_does_not_depend_on_the_states_beside_it(rng):
+    q = network(rng, (48, 24), 1.0)
+    sets = [random_set(rng, sizes, 0.7) for sizes in ((20, 30), (6, 8, 9), (3, 5), (1, 1))]
+    observations = rng.normal(size=(len(sets), OBSERVED)).astype(np.float32)
+    together = q.best(observations, sets)
+    alone = [q.best(observations[b : b + 1], sets[b : b + 1]) for b in range(len(sets))]
+    assert [float(value) for value in together[0]] == [float(value[0]) for value, _ in alone]
+    assert together[1].tolist() == [int(position[0]) for _, position in alone]

@@ -21,6 +21,7 @@ from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.errors import LagcoError
 from lagco.store import SHA256, Kind, Schema
+from lagco.store.tensors import JoinedRows
 
 _COUNT: Schema = {"type": "integer", "minimum": 0}
 _STATE: Schema = {"type": "object"}
@@ -86,7 +87,8 @@ def save_checkpoint(
         scorer: of the decoder ``scored``, where there is one.
         validation: with the best weights so far, where there is one.
     """
-    arrays = module_arrays("policy", model.policy, model.policy.optimizer)
+    arrays: dict[str, Array | JoinedRows] = {}
+    arrays |= module_arrays("policy", model.policy, model.policy.optimizer)
     if scorer is not None:
         arrays |= module_arrays("scorer", scorer.network, scorer.optimizer)
     if validation is not None:

@@ -7,6 +7,10 @@ once per transition, and so are the gradients of its weights.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -15,6 +19,34 @@ from lagco.embedding.row_sums import add_products
 
 #: columns that :func:`descend_constant` updates together; their weights stay in the cache
 BLOCK = 16
+
+
+class AdamStep(NamedTuple):
+    """Settings of one step of Adam.
+
+    Attributes:
+        rate: learning rate over the first bias correction.
+        first: what is left of the means after a step.
+        second: what is left of the squares.
+        decay: weight decay.
+        eps: added to the root of the squares.
+        root: 1 over the root of the second bias correction.
+    """
+
+    rate: np.float32
+    first: np.float32
+    second: np.float32
+    decay: np.float32
+    eps: np.float32
+    root: np.float32
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any], step: float) -> AdamStep:
+        """Step number `step`, from 1 on, by the settings of a group of torch's Adam."""
+        first, second = settings["betas"]
+        rate, root = settings["lr"] / (1.0 - first**step), 1.0 / math.sqrt(1.0 - second**step)
+        numbers = rate, first, second, settings["weight_decay"], settings["eps"], root
+        return cls(*(np.float32(number) for number in numbers))
 
 
 class ConstantColumns:
@@ -117,11 +149,12 @@ class ConstantWeights:
         """Bring :attr:`sums` up to date: bias and constant columns of each group."""
         pass_constant(self._arrays[0], self._rows, bias, self.sums)
 
-    def descend(self, changes: Array, bias: Array, adam: tuple[np.float32, ...]) -> None:
+    def descend(self, changes: Array, bias: Array, adam: AdamStep) -> None:
         """A step of Adam for the gradient of the sums, and the sums thereafter."""
+        weight, mean, square = self._arrays
         descend_constant(
-            *self._arrays, self._turned, self._rows, self._members, self._counts, changes, bias,
-            *adam, self.sums,
+            weight, mean, square, self._turned, self._rows, self._members, self._counts, changes,
+            bias, adam.rate, adam.first, adam.second, adam.decay, adam.eps, adam.root, self.sums,
         )  # fmt: skip
 
 

@@ -48,6 +48,7 @@ from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.scale import ActionScale
 from lagco.latent.space import LatentSpace, LatentView
 from lagco.store import Schema, Tensors
+from lagco.store.tensors import JoinedRows
 
 #: epsilon at the end of exploration, and of an actor that explores
 EPSILON = 0.05
@@ -261,7 +262,8 @@ class IterativeDQN(DQN):
         if not shared:
             self._split()
         batch = self.replay_buffer.sample(gradient_steps * batch_size)
-        values = self.split_target.maxima(batch.observations, batch.actions)
+        target = self._n_calls // max(self.target_update_interval // self.n_envs, 1)
+        values = self.replay_buffer.values(batch, target, self.split_target.maxima)
         targets = torch.from_numpy(batch.rewards + batch.discounts * values).to(self.device)
         inputs = torch.from_numpy(batch.inputs).to(self.device)
         losses: list[Tensor] = []
@@ -296,7 +298,7 @@ class IterativeDQN(DQN):
             "buffer": self.replay_buffer.state(),
         }
 
-    def extra_arrays(self) -> dict[str, Array]:
+    def extra_arrays(self) -> dict[str, Array | JoinedRows]:
         """Arrays that a checkpoint needs: the replay buffer."""
         return self.replay_buffer.arrays()
 

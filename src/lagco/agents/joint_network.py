@@ -143,14 +143,14 @@ class JointNetwork:
         self.moments[2].add_(1.0)
         self.adam([(self.flat, self.gradient, *self.moments[:2])])
 
-    def adam(self, parts: Sequence[tuple[Tensor, Tensor, Tensor, Tensor]]) -> None:
+    def adam(self, parts: Sequence[Sequence[Tensor]]) -> None:
         """A step of Adam for some weights, gradients, means and squares; steps are not counted."""
         group, step = self.group, self.moments[2]
         torch._fused_adam_(  # torch.optim.adam.adam takes as long to get here as this takes
-            [weight for weight, *_ in parts],
-            [gradient for _, gradient, *_ in parts],
-            [mean for _, _, mean, _ in parts],
-            [square for *_, square in parts],
+            [part[0] for part in parts],
+            [part[1] for part in parts],
+            [part[2] for part in parts],
+            [part[3] for part in parts],
             [],
             [step] * len(parts),
             amsgrad=False,
@@ -292,8 +292,10 @@ class TwinNetwork:
         return found
 
     def begin(self, observations: Tensor) -> None:
-        """An update by these observations (T, w) begins: steps of :meth:`differentiate` and
-        :meth:`descend`."""
+        """An update by these observations (T, w) begins.
+
+        Steps of :meth:`differentiate` and :meth:`descend` follow, then :meth:`finish`.
+        """
 
     def descend(self, most: float) -> None:
         """A step of Adam by the gradient, its norm cut to `most`."""

@@ -8,7 +8,7 @@ the states of an instance, and what they have in common once for all of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numba import njit
 from torch import Tensor
 
 from lagco.agents.compiled_network import multiply, sum_columns
-from lagco.agents.constant_columns import ConstantColumns, ConstantWeights, adam_step
+from lagco.agents.constant_columns import AdamStep, ConstantColumns, ConstantWeights, adam_step
 from lagco.agents.heads import Loss
 from lagco.agents.joint_network import JointNetwork, TwinNetwork
 from lagco.agents.network import SLOPE, Perceptron, layer_arrays, stored_layers
@@ -127,24 +127,19 @@ class _Update:
 
     def __init__(self, joint: JointNetwork, columns: ConstantColumns) -> None:
         self._joint, self._columns = joint, columns
-        first, (mean, square, _) = joint.layers[0], joint.moments
-        shape, size = first.weight.shape, first.weight.numel()
+        first = joint.layers[0]
+        size, flat = first.weight.numel(), (joint.flat, joint.gradient, *joint.moments[:2])
         #: weights, gradients, means and squares; of the first layer and of all that is behind it
-        self._first = [
-            first.weight,
-            first.weight_gradient,
-            mean[:size].view(shape),
-            square[:size].view(shape),
-        ]
-        self._rest = [flat[size:] for flat in (joint.flat, joint.gradient, mean, square)]
-        self._varying = [torch.from_numpy(_taken(a, columns.varying)) for a in self._first]
-        weight, _, mean, square = (_taken(a, columns.constant) for a in self._first)
+        self._first = [array[:size].view(first.weight.shape).numpy() for array in flat]
+        self._rest = [array[size:] for array in flat]
+        self._varying = [torch.from_numpy(a.take(columns.varying, axis=1)) for a in self._first]
+        weight, _, mean, square = (a.take(columns.constant, axis=1) for a in self._first)
         self._constant = ConstantWeights(columns.of_groups, weight, mean, square)
         self._bias, self._bias_gradient = first.bias.numpy(), first.bias_gradient.numpy()
         self._constant.pass_on(self._bias)
         self._inputs = torch.from_numpy(columns.of_rows)
         self._changes = np.zeros_like(self._constant.sums)
-        self._taken: list[tuple[np.float32, ...]] = []
+        self._taken: list[AdamStep] = []
 
     def forward(self, chosen: Array, out: Tensor) -> Tensor:
         """What leaves the first layer for some rows."""
@@ -170,8 +165,8 @@ class _Update:
             self._changes *= np.float32(factor)
         joint = self._joint
         joint.moments[2].add_(1.0)
-        joint.adam([tuple(self._varying), tuple(self._rest)])
-        self._taken.append(_adam_of(joint.group, float(joint.moments[2])))
+        joint.adam([self._varying, self._rest])
+        self._taken.append(AdamStep.of(joint.group, float(joint.moments[2])))
         self._constant.descend(self._changes, self._bias, self._taken[-1])
 
     def finish(self) -> None:
@@ -179,15 +174,15 @@ class _Update:
         columns = self._columns
         weight, mean, square = self._constant.arrays()
         constant = [weight, self._constant.gradient(self._changes), mean, square]
-        idle = [_taken(a, columns.idle) for a in self._first]
+        idle = [array.take(columns.idle, axis=1) for array in self._first]
         idle[1][:] = 0.0
         if self._taken:
-            _decay(*(a.reshape(-1) for a in (idle[0], *idle[2:])), np.array(self._taken))
-        for matrix, *parts in zip(self._first, self._varying, constant, idle, strict=True):
-            array = matrix.numpy()
-            array[:, columns.varying] = parts[0].numpy()
-            array[:, columns.constant] = parts[1]
-            array[:, columns.idle] = parts[2]
+            weight, _, mean, square = (array.reshape(-1) for array in idle)
+            _decay(weight, mean, square, np.array(self._taken))
+        for k, array in enumerate(self._first):
+            array[:, columns.varying] = self._varying[k].numpy()
+            array[:, columns.constant] = constant[k]
+            array[:, columns.idle] = idle[k]
 
 
 class _FewPadded:
@@ -209,9 +204,7 @@ class _FewPadded:
         """Outputs (N, d) for observations (N, w) of instances (N,)."""
         slots = np.array([self._slot(*pair) for pair in zip(groups, observations, strict=True)])
         entered = np.empty((len(observations), len(self._bias)), np.float32)
-        _pass_differences(
-            observations, slots, self._seen, self._sums, self._weight, SLOPE, entered
-        )
+        _pass_differences(observations, slots, self._seen, self._sums, self._weight, SLOPE, entered)
         return self._rest.of_few(entered)
 
     def _slot(self, group: int, observation: Array) -> int:
@@ -222,19 +215,6 @@ class _FewPadded:
             self._seen = np.concatenate([self._seen, observation[None]])
             self._sums = np.concatenate([self._sums, sums])
         return slot
-
-
-def _taken(matrix: Tensor, columns: Array) -> Array:
-    """Columns of a matrix, as a copy."""
-    return matrix.numpy().take(columns, axis=1)
-
-
-def _adam_of(group: Mapping[str, Any], step: float) -> tuple[np.float32, ...]:
-    """Settings of a step of Adam, as :func:`~lagco.agents.constant_columns.adam_step` has them."""
-    first, second = group["betas"]
-    rate, root = group["lr"] / (1.0 - first**step), 1.0 / math.sqrt(1.0 - second**step)
-    numbers = rate, first, second, group["weight_decay"], group["eps"], root
-    return tuple([np.float32(number) for number in numbers])
 
 
 @njit(cache=True)

@@ -15,21 +15,23 @@ from lagco.embedding.row_sums import add_products
 _TOGETHER = 16
 #: and so many at first, whose values are what bounds are compared with
 _TRIED = 4
+_ONE = np.zeros(1, dtype=np.int64)
 
 
 @njit(cache=True)
 def best_actions(  # type: ignore[no-untyped-def]
-    observed, vectors, lengths, inward, starts, widths, index, firsts, counts, kept, bits,
+    observations, vectors, lengths, first, entry, starts, widths, index, firsts, counts, kept, bits,
     second, bias, last, base, slope, largest, positions,
 ):  # fmt: skip
     """Write the largest value of each of B states, and the first of its actions that has it.
 
     Args:
-        observed: the first layer's sums over the observations, with its bias: (B, h).
+        observations: (B, w)
         vectors: component vectors, state by state and component by component.
         lengths: how many there are, 0 where a state has no such component: (B, C).
-        inward: the first layer's weights of action vectors: (d, h).
-        starts: first rows of each component in these: (C,).
+        first: weights of the first layer, of observations and action vectors: (w + d, h).
+        entry: bias of the first layer: (h,).
+        starts: first rows of each component among the weights of action vectors: (C,).
         widths: of the components' vectors: (C,).
         index: per declared action the rows of its components: (·, C).
         firsts: where the actions of each state begin there: (B,).
@@ -48,17 +50,22 @@ def best_actions(  # type: ignore[no-untyped-def]
         How many actions were passed.
     """
     place, passed = 0, 0
-    for b in range(observed.shape[0]):
+    width = observations.shape[1]
+    inward, outward = first[width:], first[:width].reshape(1, width, first.shape[1])
+    observed = np.empty((1, first.shape[1]), np.float32)
+    for b in range(observations.shape[0]):
+        observed[0] = entry
+        add_products(observed, _ONE, 1, observations[b : b + 1], width, outward, 0)
         components = np.count_nonzero(lengths[b])
         sizes = lengths[b, :components]
         numbers = 0
         for c in range(components):
             numbers += sizes[c] * widths[c]
-        valid = np.empty(counts[b], np.int64)
-        count = _list_valid(kept, bits[b], firsts[b], valid)
+        rows = np.empty((components, counts[b]), np.int32)
+        count = _list_valid(index[firsts[b] : firsts[b] + counts[b]], kept, bits[b], sizes, rows)
         largest[b], positions[b], some = _best_of_state(
-            observed[b], vectors[place : place + numbers], sizes, inward, starts, widths, index,
-            valid[:count], second, bias, last, base, slope,
+            observed[0], vectors[place : place + numbers], sizes, inward, starts, widths, rows,
+            count, second, bias, last, base, slope,
         )  # fmt: skip
         place += numbers
         passed += some
@@ -66,22 +73,25 @@ def best_actions(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _list_valid(kept, begin, first, out):  # type: ignore[no-untyped-def]
-    """Write the rows of the index that are valid actions; how many there are."""
+def _list_valid(index, kept, begin, lengths, out):  # type: ignore[no-untyped-def]
+    """Write the component vectors (C, k) of valid actions, counted over all; how many there are."""
     count = 0
-    for k in range(out.shape[0]):
+    for k in range(index.shape[0]):
         if begin < 0 or kept[begin + (k >> 3)] & (128 >> (k & 7)):
-            out[count] = first + k
+            first = 0
+            for c in range(out.shape[0]):
+                out[c, count] = first + index[k, c]
+                first += lengths[c]
             count += 1
     return count
 
 
 @njit(cache=True)
 def _best_of_state(  # type: ignore[no-untyped-def]
-    observed, vectors, lengths, inward, starts, widths, index, valid, second, bias, last, base,
+    observed, vectors, lengths, inward, starts, widths, rows, count, second, bias, last, base,
     slope,
 ):  # fmt: skip
-    width, count = second.shape[0], valid.shape[0]
+    width = second.shape[0]
     parts, firsts = _first_layer(vectors, lengths, inward, starts, widths)
     hidden = np.empty((_TOGETHER, width), np.float32)
     sums = np.empty((_TOGETHER, second.shape[1]), np.float32)
@@ -91,7 +101,7 @@ def _best_of_state(  # type: ignore[no-untyped-def]
         some = np.arange(count)
         for low in range(0, count, _TOGETHER):
             high = min(low + _TOGETHER, count)
-            _pass(observed, parts, firsts, index, valid, some[low:high], second, bias, last, base,
+            _pass(observed, parts, rows, some[low:high], second, bias, last, base,
                   slope, hidden, sums, values)  # fmt: skip
             best, at = _better(values, some[low:high], best, at)
         return best, at, count
@@ -99,26 +109,23 @@ def _best_of_state(  # type: ignore[no-untyped-def]
         observed, parts, firsts, lengths, vectors, inward, starts, widths, second, bias, last, slope
     )
     above = np.full(count, constant + base, np.float32)
-    for k in range(count):
-        rows = index[valid[k]]
-        for c in range(lengths.shape[0]):
-            above[k] += bounds[firsts[c] + rows[c]]
-    tried = min(_TRIED, count)
-    some = np.empty(tried, np.int64)
-    for i in range(tried):
-        some[i] = np.argmax(above)
-        above[some[i]] = -np.inf
-    _pass(observed, parts, firsts, index, valid, some, second, bias, last, base, slope, hidden,
+    for c in range(lengths.shape[0]):
+        chosen = rows[c]
+        for k in range(count):
+            above[k] += bounds[chosen[k]]
+    some = _first_few(above, min(_TRIED, count))
+    tried = some.shape[0]
+    _pass(observed, parts, rows, some, second, bias, last, base, slope, hidden,
           sums, values)  # fmt: skip
     best, at = _better(values, some, best, at)
-    left = _left(above, best - rounding, observed, parts, firsts, index, valid, slope, slopes, gaps,
-                 onward, hidden[0])  # fmt: skip
+    above[some] = -np.inf
+    left = _left(above, best - rounding, observed, parts, rows, slope, slopes, gaps, onward)
     left = left[np.argsort(-above[left])]
     for low in range(0, left.shape[0], _TOGETHER):
         if above[left[low]] < best - rounding:
             break
         some = left[low : low + _TOGETHER]
-        _pass(observed, parts, firsts, index, valid, some, second, bias, last, base, slope, hidden,
+        _pass(observed, parts, rows, some, second, bias, last, base, slope, hidden,
               sums, values)  # fmt: skip
         best, at = _better(values, some, best, at)
         tried += some.shape[0]
@@ -144,29 +151,46 @@ def _first_layer(vectors, lengths, inward, starts, widths):  # type: ignore[no-u
 
 
 @njit(cache=True)
-def _left(  # type: ignore[no-untyped-def]
-    above, least, observed, parts, firsts, index, valid, slope, slopes, gaps, onward, hidden
-):
+def _first_few(above, few):  # type: ignore[no-untyped-def]
+    """The actions of the largest bounds, the largest first."""
+    found = np.zeros(few, np.int64)
+    known = np.full(few, -np.inf, np.float32)
+    for k in range(above.shape[0]):
+        if above[k] > known[few - 1]:
+            i = few - 1
+            while i > 0 and above[k] > known[i - 1]:
+                known[i], found[i] = known[i - 1], found[i - 1]
+                i -= 1
+            known[i], found[i] = above[k], k
+    return found
+
+
+@njit(cache=True, fastmath={"contract", "reassoc"})
+def _left(above, least, observed, parts, rows, slope, slopes, gaps, onward):  # type: ignore[no-untyped-def]
     """Actions whose bounds reach `least`, by the second bound, which is written to `above`."""
+    crossing = np.flatnonzero(gaps > 0)  # other units are on their lines
+    width = crossing.shape[0]
+    own, weight, line = observed[crossing], onward[crossing], slopes[crossing]
+    of_parts = np.empty((parts.shape[0], width), np.float32)
     assumed = np.float32(0)
-    for j in range(gaps.shape[0]):
-        assumed += gaps[j] * max(onward[j], np.float32(0))
-    crossing = np.flatnonzero(gaps > 0)
+    for j in range(width):
+        assumed += gaps[crossing[j]] * max(weight[j], np.float32(0))
+        for r in range(parts.shape[0]):
+            of_parts[r, j] = parts[r, crossing[j]]
+    hidden = np.empty(width, np.float32)
     chosen = np.flatnonzero(above >= least)
     count = 0
     for k in chosen:
-        rows = index[valid[k]]
-        more = above[k] - assumed
-        for j in range(hidden.shape[0]):
-            hidden[j] = observed[j]
-        for c in range(firsts.shape[0]):
-            part = parts[firsts[c] + rows[c]]
-            for j in range(hidden.shape[0]):
+        hidden[:] = own
+        for c in range(rows.shape[0]):
+            part = of_parts[rows[c, k]]
+            for j in range(width):
                 hidden[j] += part[j]
-        for j in crossing:
-            more += onward[j] * (max(hidden[j], slope * hidden[j]) - slopes[j] * hidden[j])
-        above[k] = more
-        if more >= least:
+        more = np.float32(0)
+        for j in range(width):
+            more += weight[j] * (max(hidden[j], slope * hidden[j]) - line[j] * hidden[j])
+        above[k] += more - assumed
+        if above[k] >= least:
             chosen[count] = k
             count += 1
     return chosen[:count]
@@ -174,17 +198,17 @@ def _left(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, fastmath={"contract", "reassoc"})
 def _pass(  # type: ignore[no-untyped-def]
-    observed, parts, firsts, index, valid, some, second, bias, last, base, slope, hidden, sums, out
+    observed, parts, rows, some, second, bias, last, base, slope, hidden, sums, out
 ):
     """Values of some actions."""
     width, units = second.shape
     for i in range(some.shape[0]):
-        rows, into = index[valid[some[i]]], hidden[i]
-        part = parts[firsts[0] + rows[0]]
+        k, into = some[i], hidden[i]
+        part = parts[rows[0, k]]
         for j in range(width):
             into[j] = observed[j] + part[j]
-        for c in range(1, firsts.shape[0]):
-            part = parts[firsts[c] + rows[c]]
+        for c in range(1, rows.shape[0]):
+            part = parts[rows[c, k]]
             for j in range(width):
                 into[j] += part[j]
         for j in range(width):

@@ -28,7 +28,7 @@ def pays(lengths, widths, count, width):  # type: ignore[no-untyped-def]
     return 3 * cost < 2 * count * width
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath={"contract", "reassoc"})
 def upper_bound(  # type: ignore[no-untyped-def]
     observed, parts, firsts, lengths, vectors, inward, starts, widths, second, bias, last, slope
 ):

@@ -41,6 +41,7 @@ class SplitQ:
         if len(layers) < 2 or layers[-1][0].shape[0] != 1:
             raise LagcoError("a Q network has hidden layers and a single output")
         (weight, self._bias), *rest = layers
+        self._weight = weight
         self._rest = [(weight.T, bias) for weight, bias in rest]
         self._for_observation = weight[:, :observation_width]
         self._for_action = weight[:, observation_width:]
@@ -87,10 +88,11 @@ class SplitQ:
         largest = np.empty(len(sets), dtype=np.float32)
         positions = np.empty(len(sets), dtype=np.int64)
         passed = best_actions(
-            self._observed(observations), joined.vectors, joined.lengths,
-            np.ascontiguousarray(self._for_action.T), joined.starts, joined.widths, joined.index,
-            joined.firsts, joined.counts, joined.kept, joined.bits, np.ascontiguousarray(second),
-            bias, np.ascontiguousarray(last[:, 0]), base[0], SLOPE, largest, positions,
+            np.ascontiguousarray(observations), joined.vectors, joined.lengths,
+            np.ascontiguousarray(self._weight.T), self._bias, joined.starts, joined.widths,
+            joined.index, joined.firsts, joined.counts, joined.kept, joined.bits,
+            np.ascontiguousarray(second), bias, np.ascontiguousarray(last[:, 0]), base[0], SLOPE,
+            largest, positions,
         )  # fmt: skip
         return largest, positions, passed
 

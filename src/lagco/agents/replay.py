@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
+import numpy.typing as npt
 from stable_baselines3.common.buffers import BaseBuffer
 
 from lagco.agents.action_tables import ActionTables
 from lagco.agents.stored_actions import SharedArrays, flattened, unflattened
 from lagco.arrays import Array
+from lagco.store.tensors import JoinedRows
 
 GOES_ON, TERMINATED, TRUNCATED = range(3)
 _NONE = ActionTables((np.zeros((0, 0), np.float16),), (0,), None)
@@ -26,6 +28,7 @@ class Returns(NamedTuple):
         discounts: factor of the value of the state after them, 0 where there is none: (B,).
         observations: of that state: (B, w).
         actions: valid in that state.
+        places: where the buffer notes that state's value, -1 where nowhere: (B,).
     """
 
     inputs: Array
@@ -33,6 +36,7 @@ class Returns(NamedTuple):
     discounts: Array
     observations: Array
     actions: list[ActionTables]
+    places: npt.NDArray[np.int64]
 
 
 class ActionReplayBuffer(BaseBuffer):
@@ -80,6 +84,9 @@ class ActionReplayBuffer(BaseBuffer):
         self.usable = np.zeros((steps, n_envs), bool)
         self.actions: list[list[ActionTables]] = []
         self._shared = SharedArrays()
+        #: values of states by a target network, and the number of that one; -1: none
+        self._values = np.zeros(steps * n_envs, np.float32)
+        self._valued = np.full(steps * n_envs, -1, np.int64)
         #: where episodes were cut off: observation and valid actions of the last state
         self.last: dict[tuple[int, int], tuple[Array, ActionTables]] = {}
 
@@ -109,6 +116,7 @@ class ActionReplayBuffer(BaseBuffer):
             if self.usable[at, env]:
                 vector = actions[env].vector(int(positions[env]), self.action_width)
                 self.chosen[at, env] = vector
+        self._valued[at * self.n_envs : (at + 1) * self.n_envs] = -1
         self.observations[at] = observations
         self.rewards[at] = rewards
         self.ends[at] = ends
@@ -131,6 +139,7 @@ class ActionReplayBuffer(BaseBuffer):
         super().reset()
         self.actions = []
         self.last = {}
+        self._valued[:] = -1
 
     @property
     def ready(self) -> bool:
@@ -165,15 +174,38 @@ class ActionReplayBuffer(BaseBuffer):
         stop[alive] = (slots[alive] + self.n_steps) % self.buffer_size
         discounts[alive] = discount
         observations = self.observations[stop, envs]
-        places = zip(stop.tolist(), envs.tolist(), strict=True)
-        actions = [self.actions[slot][env] for slot, env in places]
+        after = zip(stop.tolist(), envs.tolist(), strict=True)
+        actions = [self.actions[slot][env] for slot, env in after]
         for b in np.flatnonzero(ends).tolist():
             observations[b], actions[b] = 0.0, _NONE
             if ends[b] == TRUNCATED:
                 observations[b], actions[b] = self.last[int(stop[b]), int(envs[b])]
         discounts[[b for b, found in enumerate(actions) if not found.count]] = 0.0
         inputs = np.concatenate([self.observations[slots, envs], self.chosen[slots, envs]], axis=1)
-        return Returns(inputs, rewards, discounts, observations, actions)
+        places = np.where(ends == GOES_ON, stop * self.n_envs + envs, -1)
+        return Returns(inputs, rewards, discounts, observations, actions, places)
+
+    def values(
+        self,
+        batch: Returns,
+        target: int,
+        maxima: Callable[[Array, Sequence[ActionTables]], Array],
+    ) -> Array:
+        """Values (B,) of the states after the transitions; a state is valued once by each target.
+
+        Args:
+            batch: of transitions.
+            target: number of the target network.
+            maxima: values of states by that network, each independent of the others.
+        """
+        noted = (batch.places >= 0) & (self._valued[batch.places] == target)
+        found = np.where(noted, self._values[batch.places], np.float32(0))
+        asked = np.flatnonzero(~noted)
+        found[asked] = maxima(batch.observations[asked], [batch.actions[b] for b in asked.tolist()])
+        new = asked[batch.places[asked] >= 0]
+        self._values[batch.places[new]] = found[new]
+        self._valued[batch.places[new]] = target
+        return found
 
     def _get_samples(self, batch_inds: Array, env: Any = None) -> Any:
         raise NotImplementedError("sample() draws steps and environments")
@@ -189,7 +221,7 @@ class ActionReplayBuffer(BaseBuffer):
             "last": [list(key) for key in self.last],
         }
 
-    def arrays(self) -> dict[str, Array]:
+    def arrays(self) -> dict[str, Array | JoinedRows]:
         """Everything remembered, ragged parts one after the other."""
         stored = self.size()
         sets = [a for step in self.actions for a in step] + [a for _, a in self.last.values()]
@@ -214,6 +246,7 @@ class ActionReplayBuffer(BaseBuffer):
         if not 0 <= self.pos < self.buffer_size:
             raise ValueError(f"position {self.pos} of {self.buffer_size}")
         self.rng.bit_generator.state = state["rng"]
+        self._valued[:] = -1
         stored = self.size()
         for name in ("observations", "chosen", "rewards", "ends", "usable"):
             room = getattr(self, name)[:stored]

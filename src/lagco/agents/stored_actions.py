@@ -11,6 +11,7 @@ import numpy as np
 
 from lagco.agents.action_tables import ActionTables, in_few_bytes
 from lagco.arrays import Array
+from lagco.store.tensors import JoinedRows
 
 
 class SharedArrays:
@@ -28,7 +29,7 @@ class SharedArrays:
         tables = [table.astype(np.float16) for table in actions.tables]
         if before is not None:
             for c, (table, known) in enumerate(zip(tables, before.tables, strict=False)):
-                if np.array_equal(table, known):
+                if _equal(table.view(np.uint16), known.view(np.uint16)):
                     tables[c] = known
         index = actions.index
         if index is not None:
@@ -42,18 +43,18 @@ class SharedArrays:
         return self._indices.setdefault(hashlib.sha256(described).digest(), index)
 
 
-def _equal(index: Array, known: Array | None) -> bool:
-    return known is not None and known.shape == index.shape and bool((index == known).all())
+def _equal(array: Array, known: Array | None) -> bool:
+    return known is not None and known.shape == array.shape and bool((array == known).all())
 
 
-def flattened(sets: Sequence[ActionTables]) -> dict[str, Array]:
+def flattened(sets: Sequence[ActionTables]) -> dict[str, Array | JoinedRows]:
     """Action sets as arrays: all tables and indices, each once, and which of them a set has."""
     components = max((len(a.tables) for a in sets), default=0)
     starts = np.zeros((len(sets), components), dtype=np.int32)
     tables = np.full((len(sets), components), -1, dtype=np.int32)  # -1: none
     indices = np.full(len(sets), -1, dtype=np.int32)
     partly = np.zeros(len(sets), dtype=bool)
-    found: dict[str, Array] = {}
+    found: dict[str, Array | JoinedRows] = {}
     for i, actions in enumerate(sets):
         starts[i, : len(actions.starts)] = actions.starts
         partly[i] = actions.kept is not None
@@ -62,7 +63,7 @@ def flattened(sets: Sequence[ActionTables]) -> dict[str, Array]:
         tables[chosen, c], different = _numbered([sets[i].tables[c] for i in chosen])
         found[f"tables.{c}.rows"] = np.array([len(table) for table in different], np.int32)
         filled = [table for table in different if table.size] or [np.zeros((0, 0), np.float16)]
-        found[f"tables.{c}"] = np.concatenate(filled)
+        found[f"tables.{c}"] = JoinedRows(filled)
     chosen = [i for i, a in enumerate(sets) if a.index is not None]
     indices[chosen], different = _numbered([a.index for a in sets if a.index is not None])
     found["indices.shape"] = np.array([i.shape for i in different], np.int32).reshape(-1, 2)
@@ -150,7 +151,7 @@ def _at(arrays: Sequence[Array], number: int, what: str) -> Array:
 
 
 def _tables(arrays: Mapping[str, Array], component: int) -> list[Array]:
-    rows, joined = arrays[f"tables.{component}.rows"], arrays[f"tables.{component}"]
+    rows, joined = arrays[f"tables.{component}.rows"], np.asarray(arrays[f"tables.{component}"])
     if joined.ndim != 2 or joined.dtype != np.float16:
         raise ValueError(f"tables of actions are {joined.dtype} {joined.shape}")
     if (_integers(rows, 1) < 0).any() or rows.sum() != len(joined):

@@ -1,4 +1,7 @@
-"""How fast agents train: steps per second, their parts, and SB3's PPO on CartPole beside them."""
+"""How fast agents train: steps per second, their parts, and SB3's PPO on CartPole beside them.
+
+Seconds are those of the processor: one thread on one core, whatever else runs there.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ class PartClock:
     def __init__(self) -> None:
         self.seconds = dict.fromkeys(PARTS, 0.0)
         self._running = ["other"]
-        self._since = time.perf_counter()
+        self._since = time.process_time()
 
     def watch(self, owner: Any, method: str, part: str) -> None:
         """Count the calls of an object's method, where it has one, as a part."""
@@ -93,7 +96,7 @@ class PartClock:
         setattr(owner, method, timed)
 
     def _turn(self) -> None:
-        now = time.perf_counter()
+        now = time.process_time()
         self.seconds[self._running[-1]] += now - self._since
         self._since = now
 
@@ -153,6 +156,6 @@ def cartpole_rate(config: TrainConfig, steps: int) -> float:
 
 def _rate(model: Any, steps: int) -> float:
     before = model.num_timesteps
-    began = time.perf_counter()
+    began = time.process_time()
     model.learn(steps, reset_num_timesteps=False)
-    return float((model.num_timesteps - before) / (time.perf_counter() - began))
+    return float((model.num_timesteps - before) / (time.process_time() - began))

@@ -19,7 +19,14 @@ from lagco.arrays import Array
 from lagco.errors import LagcoError
 from lagco.store.files import read_plain, write_atomically
 from lagco.store.schema import Mismatch, Schema, check
-from lagco.store.tensors import Tensors, header_of, tensor_chunks, unpack_tensors
+from lagco.store.tensors import (
+    JoinedRows,
+    Tensors,
+    header_of,
+    pieces,
+    tensor_chunks,
+    unpack_tensors,
+)
 from lagco.store.text import compact_json, parse_json, readable_json
 
 #: a JSON schema of plain text: no code, path or import
@@ -109,7 +116,10 @@ class Kind:
         return str(sealed["sha256"])
 
     def write_with_header(
-        self, path: str | Path, content: Mapping[str, Any], tensors: Mapping[str, Array]
+        self,
+        path: str | Path,
+        content: Mapping[str, Any],
+        tensors: Mapping[str, Array | JoinedRows],
     ) -> str:
         """Write one file of tensors that carries the description in its header; its checksum."""
         sealed = self.sealed(path, content, _tensor_parts(tensors))
@@ -234,19 +244,20 @@ class Kind:
 _MEASURED: Schema = {"properties": {"measured": {"type": "object"}}}
 
 
-def _tensor_parts(tensors: Mapping[str, Array]) -> Iterable[tuple[str, Any]]:
-    import numpy as np
-
+def _tensor_parts(tensors: Mapping[str, Array | JoinedRows]) -> Iterable[tuple[str, Any]]:
     for name in sorted(tensors):
-        array = np.asarray(tensors[name], order="C")
+        array = tensors[name]
         little = array.dtype.newbyteorder("<")
-        head = compact_json([name, little.str, list(array.shape)])
-        yield head, array.astype(little, copy=False).reshape(-1).view(np.uint8).data
+        yield compact_json([name, little.str, list(array.shape)]), array
 
 
 def _digest(head: Mapping[str, Any], parts: Iterable[tuple[str, Any]]) -> str:
+    """Checksum of a description and of named parts: bytes, or arrays."""
     digest = hashlib.sha256(compact_json(head).encode())
     for name, content in parts:
-        digest.update(f"\0{name}\0{len(content)}\0".encode())
-        digest.update(content)
+        plain = isinstance(content, (bytes, memoryview))
+        size = len(content) if plain else content.nbytes
+        digest.update(f"\0{name}\0{size}\0".encode())
+        for piece in (content,) if plain else pieces(content):
+            digest.update(piece)
     return digest.hexdigest()

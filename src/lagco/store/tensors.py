@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,27 @@ _TYPES = {
 }
 _NAMES = {np.dtype(kind): name for name, kind in _TYPES.items()}
 _HEADER = "lagco"
+
+
+#: bytes that are written at a time of arrays one behind the other
+_PIECE = 1 << 20
+
+
+class JoinedRows:
+    """Arrays one behind the other along their first axis, written as one array without a copy.
+
+    Args:
+        parts: of one type, and of one shape but for the first axis; at least one.
+    """
+
+    def __init__(self, parts: Sequence[Array]) -> None:
+        self.parts = parts
+        self.dtype = parts[0].dtype
+        self.shape = sum(len(part) for part in parts), *parts[0].shape[1:]
+        self.nbytes = sum(part.nbytes for part in parts)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.concatenate(self.parts).astype(dtype or self.dtype, copy=False)
 
 
 class Tensors(Mapping[str, Array]):
@@ -99,24 +120,36 @@ class Tensors(Mapping[str, Array]):
         return self._error(f"{self.path}: {reason}")
 
 
-def pack_tensors(arrays: Mapping[str, Array], header: str | None = None) -> bytes:
+def pack_tensors(arrays: Mapping[str, Array | JoinedRows], header: str | None = None) -> bytes:
     """The safetensors file of `arrays`; the text `header` may travel with them."""
     return b"".join(tensor_chunks(arrays, header))
 
 
+def pieces(array: Array | JoinedRows) -> Iterator[memoryview]:
+    """The bytes of an array, little-endian, without a copy of all of it."""
+    parts = [array] if isinstance(array, np.ndarray) else array.parts
+    some: list[Array] = []
+    size = 0
+    for part in parts:
+        little = np.asarray(part, part.dtype.newbyteorder("<"), order="C")
+        some.append(little.reshape(-1).view(np.uint8))
+        size += little.nbytes
+        if size >= _PIECE:
+            yield (some[0] if len(some) == 1 else np.concatenate(some)).data
+            some, size = [], 0
+    if size:
+        yield np.concatenate(some).data
+
+
 def tensor_chunks(
-    arrays: Mapping[str, Array], header: str | None = None
+    arrays: Mapping[str, Array | JoinedRows], header: str | None = None
 ) -> Iterator[bytes | memoryview]:
     """The same in pieces, without a copy of the arrays."""
-    little = {
-        name: np.asarray(array, array.dtype.newbyteorder("<"), order="C")
-        for name, array in arrays.items()
-    }
-    names = sorted(little, key=lambda name: (-little[name].dtype.itemsize, name))  # aligned
+    names = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))  # aligned
     described: dict[str, Any] = {} if header is None else {"__metadata__": {_HEADER: header}}
     end = 0
     for name in names:
-        array, begin = little[name], end
+        array, begin = arrays[name], end
         end += array.nbytes
         described[name] = {
             "dtype": _NAMES[array.dtype.newbyteorder("=")],
@@ -127,7 +160,7 @@ def tensor_chunks(
     text += b" " * (-len(text) % 8)
     yield len(text).to_bytes(8, "little") + text
     for name in names:
-        yield little[name].reshape(-1).view(np.uint8).data
+        yield from pieces(arrays[name])
 
 
 def unpack_tensors(
