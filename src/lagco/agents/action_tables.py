@@ -44,7 +44,7 @@ class ActionTables:
 
     @cached_property
     def count(self) -> int:
-        """How many actions there are."""
+        """Number of actions."""
         if self.kept is not None:
             return int(np.bitwise_count(self.kept).sum())
         return len(self.tables[0]) if self.index is None else len(self.index)

@@ -1,4 +1,4 @@
-"""A trained agent and what it can do."""
+"""Trained agents: decisions, episodes and answers."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Agent(SelfDescribing):
         return Team([self.actor(env) for env in envs])
 
     def actor(self, env: ContinuousEnv) -> Actor:
-        """What decides in one environment, wrapped or not."""
+        """Actor that decides in one environment, wrapped or not."""
         env = cast("ContinuousEnv", env.unwrapped)
         facts = self.description["facts"]
         return self.method.actor(env, self.weights, facts, self.space, self._decoder)

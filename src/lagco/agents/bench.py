@@ -1,4 +1,4 @@
-"""How long a decision takes."""
+"""Decision times, and the times of their parts."""
 
 from __future__ import annotations
 

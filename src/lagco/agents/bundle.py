@@ -23,7 +23,7 @@ from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
 from lagco.problems import AnyProblem, problem_class, registered_class
 from lagco.registration import ENTRIES
-from lagco.store import SHA256, Described, Kind, Mismatch, check
+from lagco.store import COUNT, SHA256, TEXT, Described, Kind, Mismatch, array_of, check, object_of
 
 if TYPE_CHECKING:
     from lagco.agents.own_network import NetworkFactory
@@ -45,44 +45,32 @@ AGENT = Kind(
     error=BundleError,
     description=DESCRIPTION,
     tensors=WEIGHTS,
-    schema={
-        "required": ["problem", "method", "config", "facts", "training", "space"],
-        "additionalProperties": False,
-        "properties": {
-            "problem": {"type": "string", "maxLength": 500},
-            "method": {"type": "string", "maxLength": 500},
-            "config": {
-                "type": "object",
-                "required": ["method", "features"],
-                "properties": {
-                    "features": {"type": "string"},
-                    "decoder": {"type": "string"},
-                    "k": {"type": "integer"},
-                },
+    schema=object_of(
+        problem={"type": "string", "maxLength": 500},
+        method={"type": "string", "maxLength": 500},
+        config={
+            "type": "object",
+            "required": ["method", "features"],
+            "properties": {
+                "features": TEXT,
+                "decoder": TEXT,
+                "k": {"type": "integer"},
             },
-            "facts": {"type": "object"},
-            "training": {
-                "type": "object",
-                "required": ["instances", "sizes", "steps"],
-                "additionalProperties": False,
-                "properties": {
-                    "instances": {"type": "array", "items": SHA256},
-                    "sizes": {"type": "array", "items": {"type": "integer", "minimum": 0}},
-                    "steps": {"type": "integer", "minimum": 0},
-                    "validation": {
-                        "type": "object",
-                        "required": ["value", "steps"],
-                        "additionalProperties": False,
-                        "properties": {
-                            "value": {"type": "number"},
-                            "steps": {"type": "integer", "minimum": 0},
-                        },
-                    },
-                },
-            },
-            "space": {"anyOf": [{"type": "null"}, SHA256]},
         },
-    },
+        facts={"type": "object"},
+        training={
+            "type": "object",
+            "required": ["instances", "sizes", "steps"],
+            "additionalProperties": False,
+            "properties": {
+                "instances": array_of(SHA256),
+                "sizes": array_of(COUNT),
+                "steps": COUNT,
+                "validation": object_of(value={"type": "number"}, steps=COUNT),
+            },
+        },
+        space={"anyOf": [{"type": "null"}, SHA256]},
+    ),
 )
 
 

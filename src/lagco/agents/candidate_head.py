@@ -113,11 +113,9 @@ class CandidateHead(Head):
         self.store = store
 
     def begin(self, steps: int, envs: int) -> None:
-        """See :class:`Head`."""
         self.store.clear(steps * envs)
 
     def draw(self, outputs: Array, step: int) -> tuple[Array, Array]:
-        """See :class:`Head`."""
         envs = len(outputs)
         slots = np.arange(step * envs, (step + 1) * envs)
         for slot, candidates in zip(slots.tolist(), self._offer(outputs), strict=True):
@@ -136,7 +134,6 @@ class CandidateHead(Head):
     def loss(
         self, outputs: Array, values: Array, rollout: Rollout, chosen: Array, weighting: Weighting
     ) -> Loss:
-        """See :class:`Head`."""
         found = empty_loss(outputs, values, 1)
         _loss(  # type: ignore[call-arg]
             outputs, self._cold(), *self.store.arrays, values, rollout.actions, rollout.log_probs,

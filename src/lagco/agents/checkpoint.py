@@ -20,10 +20,9 @@ from lagco.agents.validation import Validation
 from lagco.agents.vector_env import ProblemVecEnv
 from lagco.arrays import Array
 from lagco.errors import LagcoError
-from lagco.store import SHA256, Kind, Schema
+from lagco.store import COUNT, SHA256, Kind, Schema, array_of
 from lagco.store.tensors import JoinedRows
 
-_COUNT: Schema = {"type": "integer", "minimum": 0}
 _STATE: Schema = {"type": "object"}
 CHECKPOINT_KIND = Kind(
     format="lagco-checkpoint",
@@ -40,11 +39,11 @@ CHECKPOINT_KIND = Kind(
         "additionalProperties": False,
         "properties": {
             "identity": SHA256,
-            "steps": _COUNT,
-            "updates": _COUNT,
+            "steps": COUNT,
+            "updates": COUNT,
             "numpy": {
                 "type": "array",
-                "prefixItems": [_COUNT, _COUNT, {"type": "number"}],
+                "prefixItems": [COUNT, COUNT, {"type": "number"}],
                 "minItems": 3,
                 "maxItems": 3,
             },
@@ -52,7 +51,7 @@ CHECKPOINT_KIND = Kind(
                 "type": "array",
                 "prefixItems": [
                     {"const": 3},
-                    {"type": "array", "items": _COUNT},
+                    array_of(COUNT),
                     {"type": ["number", "null"]},
                 ],
                 "minItems": 3,

@@ -1,4 +1,4 @@
-"""Configuration of a training run: what all methods share, and what all of PPO's share.
+"""Configuration of a training run: fields that all methods share, and fields of the PPO methods.
 
 Every method has a dataclass of its own that derives from these; its defaults are the library's,
 and ``paper`` holds what the preset of that name changes.

@@ -19,7 +19,7 @@ from lagco.core.data import Data, instances_from
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError, UsageError
 from lagco.problems import AnyProblem, problem_class
-from lagco.store import SHA256, Kind, Tensors
+from lagco.store import COUNT, SHA256, TEXT, Kind, Tensors, object_of
 
 KIND = Kind(
     format="lagco-demonstrations",
@@ -28,18 +28,14 @@ KIND = Kind(
     remedy="write them again with lagco demonstrate",
     description="demonstrations.json",
     tensors="demonstrations.safetensors",
-    schema={
-        "required": ["problem", "teacher", "seed", "features", "instances", "parts"],
-        "additionalProperties": False,
-        "properties": {
-            "problem": {"type": "string"},
-            "teacher": {"type": "string"},
-            "seed": {"type": "integer", "minimum": 0},
-            "features": {"type": "string"},
-            "instances": {"type": "array", "items": SHA256, "minItems": 1},
-            "parts": {"type": "integer", "minimum": 0},
-        },
-    },
+    schema=object_of(
+        problem=TEXT,
+        teacher=TEXT,
+        seed=COUNT,
+        features=TEXT,
+        instances={"type": "array", "items": SHA256, "minItems": 1},
+        parts=COUNT,
+    ),
 )
 
 
@@ -166,7 +162,7 @@ def read_demonstrations(
 
 
 def _bounds(counts: list[int]) -> Array:
-    """Where each of several runs begins, and where the last one ends."""
+    """Begin of each of several runs, and end of the last one."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
@@ -206,7 +202,7 @@ class RecordedTeacher(Teacher):
         self._rest[id(env)] = kept.right[::-1]  # taken from its end
 
     def actions(self, env: Problem) -> Array:
-        """What was right there, the action that was taken first."""
+        """Right actions in that state, with the action that was taken first."""
         rest = self._rest[id(env)]
         if not rest:
             return np.zeros(0, dtype=np.int64)

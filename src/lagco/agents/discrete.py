@@ -215,14 +215,12 @@ class DiscreteMethod(Method):
         config: PPOConfig,
         pad_to: Sequence[Instance] = (),
     ) -> ProblemVecEnv:
-        """See :class:`~lagco.agents.method.Method`."""
         options = vec_env_options(config)
         if not self.latent:
             return PaddingVecEnv(problem, instances, pad_to, **options)
         return PooledVecEnv(problem, instances, self._checked(space), pad_to, **options)
 
     def model(self, env: ProblemVecEnv, config: PPOConfig) -> BaseAlgorithm:
-        """See :class:`~lagco.agents.method.Method`."""
         keywords, arguments = policy_arguments(config), ppo_arguments(config)
         assert isinstance(env, _PaddedActionEnv)
         if isinstance(env, PaddingVecEnv):
@@ -241,17 +239,14 @@ class DiscreteMethod(Method):
         )
 
     def weights(self, model: BaseAlgorithm) -> dict[str, Array]:
-        """See :class:`~lagco.agents.method.Method`."""
         policy: Any = model.policy
         return layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
 
     def facts(self, env: ProblemVecEnv) -> dict[str, Any]:
-        """See :class:`~lagco.agents.method.Method`."""
         assert isinstance(env, _PaddedActionEnv)
         return env.widths.facts()
 
     def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
-        """See :class:`~lagco.agents.method.Method`."""
         take_network(tensors, "policy", outputs=facts["actions"])
 
     def actor(
@@ -318,7 +313,6 @@ class DiscreteActor:
         self._observation = np.empty(observe.width, np.float32)
 
     def act(self, rng: np.random.Generator, explore: bool) -> Any:
-        """See :class:`~lagco.agents.method.Actor`."""
         logits = self._network(self._observe(self._observation))
         if explore:
             logits = logits + rng.gumbel(size=len(logits))

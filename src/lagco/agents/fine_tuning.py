@@ -133,7 +133,7 @@ class EncoderTuner:
         )
 
     def changes(self, seen: Sequence[SeenGraph], protos: Tensor, count: int) -> Tensor:
-        """What the present weights change in the inner products of actions: (B, count)."""
+        """Change of the inner products of actions by the present weights: (B, count)."""
         found = torch.zeros(len(seen), count)
         moved: dict[str, tuple[Tensor, Array]] = {}
         for name, network in self.networks.items():

@@ -1,4 +1,4 @@
-"""What a policy's outputs mean: how to draw actions, and the gradient of PPO's loss.
+"""Heads of a policy: drawing actions from its outputs, and the gradient of PPO's loss.
 
 A head draws the actions of a rollout from the outputs of the policy network and, in an update,
 differentiates the clipped loss of Stable-Baselines3's PPO with respect to these outputs.
@@ -110,25 +110,21 @@ class GaussianHead(Head):
         self.begin(0, 0)
 
     def begin(self, steps: int, envs: int) -> None:
-        """See :class:`Head`."""
         log_std = host(self.extra)
         self._deviation = np.exp(log_std)
         self._constant = (log_std + _HALF_LOG_TWO_PI).sum()
 
     def draw(self, outputs: Array, step: int) -> tuple[Array, Array]:
-        """See :class:`Head`."""
         noise = torch.randn(outputs.shape).numpy()
         log_probs = -0.5 * np.square(noise).sum(axis=1) - self._constant
         return outputs + self._deviation * noise, log_probs
 
     def executed(self, actions: Array) -> Array:
-        """See :class:`Head`."""
         return np.minimum(np.maximum(actions, self._low), self._high)  # np.clip is slower
 
     def loss(
         self, outputs: Array, values: Array, rollout: Rollout, chosen: Array, weighting: Weighting
     ) -> Loss:
-        """See :class:`Head`."""
         found = empty_loss(outputs, values, outputs.shape[1])
         _gaussian_loss(
             outputs, host(self.extra), values, rollout.actions, rollout.log_probs,
@@ -149,14 +145,12 @@ class CategoricalHead(Head):
         self.masks = np.ones((0, 0), dtype=bool)
 
     def begin(self, steps: int, envs: int) -> None:
-        """See :class:`Head`."""
         if self._ask is not None:
             shape = self._ask().shape
             if self.masks.shape != (steps * shape[0], shape[1]):
                 self.masks = np.ones((steps * shape[0], shape[1]), dtype=bool)
 
     def draw(self, outputs: Array, step: int) -> tuple[Array, Array]:
-        """See :class:`Head`."""
         envs = len(outputs)
         chosen = np.arange(step * envs, (step + 1) * envs)
         if self._ask is not None:
@@ -175,7 +169,6 @@ class CategoricalHead(Head):
     def loss(
         self, outputs: Array, values: Array, rollout: Rollout, chosen: Array, weighting: Weighting
     ) -> Loss:
-        """See :class:`Head`."""
         found = empty_loss(outputs, values, 0)
         shifted, powers = self._softmax(outputs, chosen)
         _categorical_loss(

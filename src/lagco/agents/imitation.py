@@ -1,4 +1,4 @@
-"""Learning from a teacher: the policy proposes, a ranker chooses, both imitate what is right.
+"""Learning from a teacher: the policy proposes, a ranker chooses, both imitate the right actions.
 
 A round collects labelled states in all environments and then fits the policy (over all valid
 actions of a state) and the ranker (over the policy's nearest candidates) to them by cross-entropy.
@@ -210,7 +210,7 @@ class Imitation(PPO):
     def _nearest(
         self, view: LatentView, rows: Array, actions: ActionTables, proto: Array
     ) -> Neighbours:
-        """What the ranker chooses among; without one, what the policy would take."""
+        """Candidates that the ranker chooses among; without a ranker, the policy's action."""
         scores = actions.products(proto)
         best = np.argsort(-scores, kind="stable")[: max(1, self.settings.k)]
         found = Neighbours(rows[best], scores[best])
@@ -240,7 +240,7 @@ class Imitation(PPO):
         found.features.append(features)
 
     def _own(self, view: Any, proto: Array, observation: Array, nearest: Neighbours) -> Array:
-        """What the learner does: the ranker's choice, or the policy's."""
+        """Action of the learner: the ranker's choice, or the policy's."""
         if self._compiled is None or len(nearest.scores) == 1:
             return nearest.indices[:1]
         decoder = Decoder("ranked", self.settings.k, "inner", ranker=self._compiled)

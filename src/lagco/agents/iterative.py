@@ -47,7 +47,7 @@ from lagco.instances import Instance
 from lagco.latent.decoder import Decoder, plain_action
 from lagco.latent.scale import ActionScale
 from lagco.latent.space import LatentSpace, LatentView
-from lagco.store import Schema, Tensors
+from lagco.store import Schema, Tensors, object_of
 from lagco.store.tensors import JoinedRows
 
 #: epsilon at the end of exploration, and of an actor that explores
@@ -55,12 +55,7 @@ EPSILON = 0.05
 #: steps before the first gradient step
 _WARM_UP = 100
 #: JSON schema of the facts of a trained agent
-FACTS: Schema = {
-    "type": "object",
-    "required": ["standardised"],
-    "additionalProperties": False,
-    "properties": {"standardised": {"type": "boolean"}},
-}
+FACTS: Schema = object_of(standardised={"type": "boolean"})
 
 
 def observed_space(space: LatentSpace, standardised: bool) -> LatentSpace:
@@ -118,7 +113,6 @@ class IterativeVecEnv(LatentVecEnv):
         return self.offered
 
     def step_wait(self) -> Any:
-        """See :class:`ProblemVecEnv`."""
         self.cut_off = {}
         return super().step_wait()
 
@@ -360,7 +354,6 @@ class IterativeMethod(Method):
         config: IterativeConfig,
         pad_to: Sequence[Instance] = (),
     ) -> ProblemVecEnv:
-        """See :class:`~lagco.agents.method.Method`."""
         if space is None:
             raise UsageError("iterative needs a latent space")
         standardised = config.preset != "paper"
@@ -368,7 +361,6 @@ class IterativeMethod(Method):
         return IterativeVecEnv(problem, instances, space, standardised=standardised, **options)
 
     def model(self, env: ProblemVecEnv, config: IterativeConfig) -> BaseAlgorithm:
-        """See :class:`~lagco.agents.method.Method`."""
         assert isinstance(env, IterativeVecEnv)
         width = env.space.scale.width
         every = max(1, round(config.train_every / config.envs))
@@ -406,17 +398,14 @@ class IterativeMethod(Method):
         )
 
     def weights(self, model: BaseAlgorithm) -> dict[str, Array]:
-        """See :class:`~lagco.agents.method.Method`."""
         assert isinstance(model, IterativeDQN)
         return layer_arrays("q", model.q_net)
 
     def facts(self, env: ProblemVecEnv) -> dict[str, Any]:
-        """See :class:`~lagco.agents.method.Method`."""
         assert isinstance(env, IterativeVecEnv)
         return {"standardised": env.standardised}
 
     def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
-        """See :class:`~lagco.agents.method.Method`."""
         assert space is not None
         take_network(tensors, "q", outputs=1)
         if tensors["q.0.weight"].shape[1] <= space.scale.width:
@@ -449,7 +438,6 @@ class IterativeActor:
         self._fallback = PaddedActions(view.env, 0)
 
     def act(self, rng: np.random.Generator, explore: bool) -> Any:
-        """See :class:`~lagco.agents.method.Actor`."""
         view = self.view
         view.refresh()
         rows, actions = read_actions(view, rng)

@@ -1,4 +1,4 @@
-"""States of one round of imitation with what is right there, and how they are fitted to."""
+"""States of one round of imitation, labelled with the right actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How torch runs while an agent is trained."""
+"""Torch settings for the training of agents."""
 
 from __future__ import annotations
 

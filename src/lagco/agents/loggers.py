@@ -1,4 +1,4 @@
-"""Where the metrics of a run go: TensorBoard, a table, Weights & Biases; all through one logger.
+"""Loggers of the metrics of a run: TensorBoard, a table, Weights & Biases.
 
 The logger is Stable-Baselines3's. Its algorithms record losses, KL divergence, entropy, clip
 fraction, explained variance and learning rate under ``train/``; a run adds ``episodes/``,

@@ -1,4 +1,4 @@
-"""Policy networks of the user's own: torch modules in training and at inference.
+"""Policy networks given by the user: torch modules in training and at inference.
 
 A bundle holds only their state; whoever loads it brings the class.
 """

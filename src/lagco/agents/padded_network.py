@@ -87,18 +87,15 @@ class PaddedNetwork(TwinNetwork):
         return self._columns
 
     def begin(self, observations: Tensor) -> None:
-        """See :class:`TwinNetwork`."""
         if self._compiled:
             self._update = _Update(self.joint, self._columns_of(observations))
 
     def finish(self) -> None:
-        """See :class:`TwinNetwork`."""
         if self._update is not None:
             self._update.finish()
             self._update = None
 
     def descend(self, most: float) -> None:
-        """See :class:`TwinNetwork`."""
         if self._update is None:
             super().descend(most)
         else:
@@ -107,7 +104,6 @@ class PaddedNetwork(TwinNetwork):
     def differentiate(
         self, observations: Tensor, chosen: Array, loss: Callable[[Array, Array], Loss]
     ) -> Loss:
-        """See :class:`TwinNetwork`."""
         if self._update is None:
             return super().differentiate(observations, chosen, loss)
         buffers = self.buffers(len(chosen))

@@ -97,7 +97,7 @@ class PaddedView:
             edges.clear()
 
     def _place(self, view: GraphView) -> None:
-        """Where edges go, now that there are others."""
+        """Places of the edges, read again after they changed."""
         n, (u, v) = view.num_nodes, view.edges
         if n > self._nodes or (self._listed and len(u) > self._edges):
             raise TooLarge(
@@ -130,7 +130,7 @@ class PaddedView:
 
 
 def pairs_of(env: ContinuousEnv, views: Mapping[str, GraphView], view: str) -> dict[str, Array]:
-    """What a problem gives over all pairs of the nodes of a view."""
+    """Values that a problem gives for all pairs of nodes of a view."""
     given = env.pair_attributes()
     known = {key_of(views, v, n): (v, n) for v in views for n in views[v].edge_attributes}
     for key, values in given.items():

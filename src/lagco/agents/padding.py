@@ -138,7 +138,7 @@ class PaddingObservation:
 
 
 def _span(attribute: Attribute) -> tuple[float, float]:
-    """What to subtract and to multiply by for 0 … 1, where an attribute has both bounds."""
+    """Shift and factor to 0 … 1, where an attribute has both bounds."""
     if attribute.type == "binary" or attribute.low is None or attribute.high is None:
         return 0.0, 1.0
     return attribute.low, 1.0 / ((attribute.high - attribute.low) or 1.0)

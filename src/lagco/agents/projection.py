@@ -95,7 +95,6 @@ class ProjectionMethod(Method):
         config: PointConfig,
         pad_to: Sequence[Instance] = (),
     ) -> ProblemVecEnv:
-        """See :class:`~lagco.agents.method.Method`."""
         from lagco.agents.latent_env import ProjectionVecEnv, vec_env_options
 
         assert space is not None
@@ -104,7 +103,6 @@ class ProjectionMethod(Method):
         return ProjectionVecEnv(problem, instances, space, decoder, **vec_env_options(config))
 
     def model(self, env: ProblemVecEnv, config: Any) -> BaseAlgorithm:
-        """See :class:`~lagco.agents.method.Method`."""
         from lagco.agents.heads import GaussianHead
         from lagco.agents.ppo import BatchedPPO
 
@@ -119,13 +117,11 @@ class ProjectionMethod(Method):
         )
 
     def weights(self, model: BaseAlgorithm) -> dict[str, Array]:
-        """See :class:`~lagco.agents.method.Method`."""
         policy: Any = model.policy
         found = layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
         return found | {"log_std": policy.log_std.detach().cpu().numpy()}
 
     def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
-        """See :class:`~lagco.agents.method.Method`."""
         assert space is not None
         take_policy(tensors, space)
         exponent(tensors, "log_std", (space.scale.width,))
@@ -138,7 +134,6 @@ class ProjectionMethod(Method):
         space: LatentSpace | None,
         decoder: Decoder | None,
     ) -> ProjectionActor:
-        """See :class:`~lagco.agents.method.Method`."""
         assert space is not None
         assert self.metric is not None
         return ProjectionActor(env, weights, space, decoder or Decoder("nearest", 1, self.metric))
@@ -174,7 +169,6 @@ class ProjectionActor:
         self._observation = np.empty(self.view.observation_width, np.float32)
 
     def act(self, rng: np.random.Generator, explore: bool) -> Any:
-        """See :class:`~lagco.agents.method.Actor`."""
         return self.decide(self.network(self.look()), rng, explore)
 
     @property

@@ -1,4 +1,4 @@
-"""What `iterative` remembers: transitions with the valid actions of their states."""
+"""Replay buffer of `iterative`: transitions with the valid actions of their states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From instance to instance in training: which comes next, and problems that wait for theirs.
+"""Rotation of training instances, and loaded problems that wait for theirs.
 
 A problem that keeps its instance, and whoever reads it what was read and encoded of it, begins the
 next episode there in a fraction of the time.
@@ -19,7 +19,7 @@ _ROOM = 1 << 15
 
 
 class InstanceDeck:
-    """Which training instance comes next.
+    """Order of training instances.
 
     ``episode``: every episode takes the next one, shuffled without replacement. ``paper``: one for
     all, drawn at random every 100 episodes.

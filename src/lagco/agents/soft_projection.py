@@ -81,7 +81,6 @@ class SoftProjectionMethod(ProjectionMethod):
         config: PointConfig,
         pad_to: Sequence[Instance] = (),
     ) -> ProblemVecEnv:
-        """See :class:`~lagco.agents.method.Method`."""
         from lagco.agents.latent_env import vec_env_options
         from lagco.agents.soft_policy import CandidateVecEnv
 
@@ -90,7 +89,6 @@ class SoftProjectionMethod(ProjectionMethod):
         return CandidateVecEnv(problem, instances, space, decoder, **vec_env_options(config))
 
     def model(self, env: ProblemVecEnv, config: Any) -> BaseAlgorithm:
-        """See :class:`~lagco.agents.method.Method`."""
         from lagco.agents.candidate_head import CandidateHead, CandidateStore
         from lagco.agents.ppo import BatchedPPO
         from lagco.agents.soft_policy import CandidateVecEnv, SoftProjectionPolicy
@@ -107,13 +105,11 @@ class SoftProjectionMethod(ProjectionMethod):
         )
 
     def weights(self, model: BaseAlgorithm) -> dict[str, Array]:
-        """See :class:`~lagco.agents.method.Method`."""
         policy: Any = model.policy
         found = layer_arrays("policy", policy.mlp_extractor.policy_net, policy.action_net)
         return found | {"log_temperature": policy.log_temperature.detach().cpu().numpy()}
 
     def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
-        """See :class:`~lagco.agents.method.Method`."""
         assert space is not None
         take_policy(tensors, space)
         exponent(tensors, "log_temperature", (1,))
@@ -126,7 +122,6 @@ class SoftProjectionMethod(ProjectionMethod):
         space: LatentSpace | None,
         decoder: Decoder | None,
     ) -> SoftProjectionActor:
-        """See :class:`~lagco.agents.method.Method`."""
         assert space is not None
         return SoftProjectionActor(env, weights, space, decoder)
 

@@ -1,4 +1,4 @@
-"""Action sets of many states: what several states have in common is kept, and written, once."""
+"""Action sets of many states: parts that several states share are kept, and written, once."""
 
 from __future__ import annotations
 

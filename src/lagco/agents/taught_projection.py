@@ -77,7 +77,6 @@ class TaughtProjectionMethod(SoftProjectionMethod):
     config: type[TrainConfig] = TaughtProjectionConfig
 
     def model(self, env: ProblemVecEnv, config: Any) -> BaseAlgorithm:
-        """See :class:`~lagco.agents.method.Method`."""
         from lagco.agents.imitation import Imitation, ImitationSettings
         from lagco.agents.soft_policy import CandidateVecEnv, SoftProjectionPolicy
         from lagco.agents.teachers import make_teacher
@@ -113,7 +112,6 @@ class TaughtProjectionMethod(SoftProjectionMethod):
         return found | model.ranker_arrays()
 
     def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
-        """See :class:`~lagco.agents.method.Method`."""
         super().check(tensors, facts, space)
         if "ranker.mean" in tensors:
             take_ranker(tensors)

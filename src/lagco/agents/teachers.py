@@ -127,7 +127,7 @@ class AdviceTeacher(Teacher):
     """The problem's own search, asked in every state."""
 
     def actions(self, env: Problem) -> Array:
-        """What the search would do."""
+        """Actions that the search would take."""
         return env.advise()
 
 
@@ -174,7 +174,6 @@ class _Erring(GreedyPolicy):
     """Greedy, but for random actions now and then where it explores."""
 
     def act(self, env: Any, rng: np.random.Generator, explore: bool = True) -> Any:
-        """See :class:`~lagco.policies.Policy`."""
         if explore and rng.random() < _ERRS:
             return RandomPolicy().act(env, rng)
         return super().act(env, rng)

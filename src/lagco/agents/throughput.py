@@ -1,4 +1,4 @@
-"""How fast agents train: steps per second, their parts, and SB3's PPO on CartPole beside them.
+"""Training speed: steps per second, their parts, and SB3's PPO on CartPole for comparison.
 
 Seconds are those of the processor: one thread on one core, whatever else runs there.
 """

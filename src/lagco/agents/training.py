@@ -46,7 +46,7 @@ from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
 from lagco.problems import AnyProblem, problem_class
 from lagco.progress import Progress
-from lagco.store import SHA256, Kind, canonical_json, sha256
+from lagco.store import SHA256, Kind, canonical_json, object_of, sha256
 
 RUN, CHECKPOINT, CURVE = "run.json", "checkpoint.safetensors", "progress.csv"
 RUN_KIND = Kind(
@@ -55,11 +55,7 @@ RUN_KIND = Kind(
     noun="a training run",
     remedy="choose another folder or remove it",
     description=RUN,
-    schema={
-        "required": ["identity", "config"],
-        "additionalProperties": False,
-        "properties": {"identity": SHA256, "config": {"type": "object"}},
-    },
+    schema=object_of(identity=SHA256, config={"type": "object"}),
 )
 
 
@@ -402,7 +398,7 @@ def chosen_instances(
 
 
 def _scorer(env: ProblemVecEnv, config: TrainConfig) -> Scorer | None:
-    """What the decoder ``scored`` ranks by; it learns beside the policy."""
+    """Scorer by which the decoder ``scored`` ranks; it learns together with the policy."""
     if not isinstance(config, PointConfig) or config.decoder != "scored":
         return None
     assert isinstance(env, LatentVecEnv)

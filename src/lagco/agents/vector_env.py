@@ -1,4 +1,4 @@
-"""Many problems stepped together, as Stable-Baselines3 wants them."""
+"""Vector environment of Stable-Baselines3: many problems stepped together."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TRIES = 1000
 
 
 def _culprit(views: Mapping[str, GraphView]) -> str:
-    """Which attribute makes an observation infinite or no number."""
+    """Attribute that makes an observation infinite or NaN."""
     for view, graph in views.items():
         for kind, columns in (("node", graph.nodes), ("edge", graph.edge_attributes)):
             for name, column in columns.items():
@@ -251,7 +251,7 @@ class ProblemVecEnv(VecEnv):
         )
 
     def _where(self, index: int) -> str:
-        """How to reach the present state of a problem."""
+        """Trace of the present state of a problem."""
         episode, name = self._episodes[index], type(self.problems[index]).__name__
         instance = self.instances[episode["instance"]].name
         taken = len(episode["actions"])

@@ -14,33 +14,28 @@ from lagco.core.problem import Problem
 from lagco.core.spec import Attribute
 from lagco.errors import TooLarge, UsageError
 from lagco.instances import Instance
-from lagco.store import Schema
+from lagco.store import Schema, object_of
 
 _COUNT: Schema = {"type": "integer", "minimum": 0, "maximum": 1 << 31}
 #: JSON schema of :meth:`Widths.facts`
-FACTS: Schema = {
-    "type": "object",
-    "required": ["actions", "views", "arrays"],
-    "additionalProperties": False,
-    "properties": {
-        "actions": {"type": "integer", "minimum": 1, "maximum": LISTING_CAP},
-        "views": {
-            "type": "object",
-            "additionalProperties": {
-                "type": "array",
-                "minItems": 2,
-                "maxItems": 2,
-                "items": _COUNT,
-            },
+FACTS: Schema = object_of(
+    actions={"type": "integer", "minimum": 1, "maximum": LISTING_CAP},
+    views={
+        "type": "object",
+        "additionalProperties": {
+            "type": "array",
+            "minItems": 2,
+            "maxItems": 2,
+            "items": _COUNT,
         },
-        "arrays": {"type": "object", "additionalProperties": _COUNT},
     },
-}
+    arrays={"type": "object", "additionalProperties": _COUNT},
+)
 
 
 @dataclass(frozen=True)
 class Widths:
-    """What padding reserves.
+    """Sizes that padding reserves.
 
     Attributes:
         actions: raw actions.
@@ -143,7 +138,7 @@ def _needed(env: ContinuousEnv) -> tuple[dict[str, tuple[int, int]], dict[str, i
 def beside_views(
     env: ContinuousEnv, views: Mapping[str, GraphView]
 ) -> list[tuple[str, Attribute, Array]]:
-    """What a problem observes that no view declares: (name, attribute, array)."""
+    """Observed arrays that no view declares: (name, attribute, array)."""
     if not isinstance(env, Problem):
         return []
     declared = read_declaration(env, views)

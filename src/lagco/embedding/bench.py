@@ -1,4 +1,4 @@
-"""How long encoding takes: one decision after another, and a batch of environments."""
+"""Encoding times: one decision after another, and a batch of environments."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class EncoderConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class PretrainConfig:
-    """How an encoder is pre-trained.
+    """Configuration of the pre-training of an encoder.
 
     Attributes:
         states: how many states to keep over all environments.

@@ -1,4 +1,4 @@
-"""From the views of an environment to embeddings, remembering what was computed before."""
+"""Embedder: from the views of an environment to embeddings, computing only what changed."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ class Encoder(SelfDescribing):
 
     @property
     def network_class(self) -> NetworkClass | None:
-        """What makes its modules, where these are of the user's own."""
+        """Class of its modules, where the user gave one."""
         return next(iter(self.views.values())).network_class
 
     def facts(self) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Pre-trained encoders on disk, found by the hash of what determines them."""
+"""Cache of pre-trained encoders on disk, by a hash of data, configuration and code."""
 
 from __future__ import annotations
 

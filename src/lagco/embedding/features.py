@@ -201,7 +201,7 @@ class TableFeatures:
 
 
 class _Column:
-    """How one attribute gets into the matrix: from `start` on, its changes noted in a group."""
+    """Columns of one attribute in the matrix, from `start` on; its changes go to a group."""
 
     __slots__ = ("block", "group", "number", "reader", "source", "start")
 
@@ -226,14 +226,14 @@ class _Column:
         return True
 
     def facts(self) -> tuple[int, ...]:
-        """Where the values are, as :func:`sync_columns` reads them as long as `block` is kept."""
+        """Address of the values for :func:`sync_columns`, valid as long as `block` is kept."""
         block = self.block
         kind = TYPES.index(block.dtype)
         width = block.shape[1]
         return block.ctypes.data, kind, *block.strides, width, self.start, self.group
 
     def not_finite(self, row: int) -> SpecError:
-        """What to say about a value that is none."""
+        """Error about a missing value."""
         return SpecError(
             f"{self.reader.owner}: row {row} is not a finite number, but NaN or infinite; keep "
             "every value finite in every state"

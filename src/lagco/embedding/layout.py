@@ -1,4 +1,4 @@
-"""Which columns of the feature matrices an attribute takes, and how that is written down."""
+"""Layout of feature matrices: the columns of each attribute, and their description in files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Along which edges messages run.
+"""Edges along which messages run.
 
 Messages run both ways over every edge. Over an undirected edge both use the same edge features; in
 a directed view a last feature says whether the message runs along the edge (0) or against it (1),

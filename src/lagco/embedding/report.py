@@ -1,4 +1,4 @@
-"""How well embeddings tell what they were made from, head by head."""
+"""Reconstruction quality of embeddings, head by head."""
 
 from __future__ import annotations
 

@@ -27,16 +27,21 @@ from lagco.embedding.messages import message_width
 from lagco.embedding.reduction import Reduction
 from lagco.embedding.shapes import decoder_shapes, network_shapes
 from lagco.errors import LagcoError
-from lagco.store import Described, Kind, Schema, Tensors, write_atomically
+from lagco.store import (
+    COUNT,
+    TEXT,
+    Described,
+    Kind,
+    Schema,
+    Tensors,
+    array_of,
+    object_of,
+    write_atomically,
+)
 
 _WIDEST = 1_000_000
 _NAME: Schema = {"type": "string", "maxLength": 500}
-_CALLABLE: Schema = {
-    "type": "object",
-    "required": ["callable"],
-    "additionalProperties": False,
-    "properties": {"callable": _NAME},
-}
+_CALLABLE: Schema = object_of(callable=_NAME)
 _CHANNELS: Schema = {"type": "integer", "minimum": 1, "maximum": 65536}
 _WEIGHT: Schema = {"type": "number"}
 _CONFIG: dict[str, Schema] = {
@@ -61,11 +66,11 @@ _CONFIG: dict[str, Schema] = {
 assert _CONFIG.keys() == {field.name for field in fields(EncoderConfig)}
 _WIDTH: Schema = {"type": "integer", "minimum": 1, "maximum": _WIDEST}
 _ATTRIBUTE: dict[str, Schema] = {
-    "start": {"type": "integer", "minimum": 0},
+    "start": COUNT,
     "width": _WIDTH,
     "type": {"enum": ["binary", "categorical", "continuous"]},
     "norm": {"type": ["string", "null"]},
-    "extractor": {"anyOf": [{"type": "null"}, _CALLABLE, {"type": "string"}]},
+    "extractor": {"anyOf": [{"type": "null"}, _CALLABLE, TEXT]},
     "size": _WIDTH,
     "categories": {
         "anyOf": [
@@ -80,12 +85,7 @@ _ATTRIBUTE: dict[str, Schema] = {
 }
 _TABLE: Schema = {
     "type": "object",
-    "additionalProperties": {
-        "type": "object",
-        "required": list(_ATTRIBUTE),
-        "additionalProperties": False,
-        "properties": _ATTRIBUTE,
-    },
+    "additionalProperties": object_of(**_ATTRIBUTE),
 }
 
 
@@ -111,68 +111,35 @@ ENCODER = Kind(
             "views": {
                 "type": "object",
                 "minProperties": 1,
-                "additionalProperties": {
-                    "type": "object",
-                    "required": ["index", "config", "layout", "reductions"],
-                    "additionalProperties": False,
-                    "properties": {
-                        "index": {"type": "integer"},
-                        "config": {
-                            "type": "object",
-                            "required": list(_CONFIG),
-                            "additionalProperties": False,
-                            "properties": _CONFIG,
-                        },
-                        "layout": {
-                            "type": "object",
-                            "required": ["directed", "nodes", "edges"],
-                            "additionalProperties": False,
-                            "properties": {
-                                "directed": {"type": "boolean"},
-                                "nodes": _TABLE,
-                                "edges": _TABLE,
-                            },
-                        },
-                        "reductions": {
+                "additionalProperties": object_of(
+                    index={"type": "integer"},
+                    config=object_of(**_CONFIG),
+                    layout=object_of(directed={"type": "boolean"}, nodes=_TABLE, edges=_TABLE),
+                    reductions=array_of(
+                        {
                             "type": "array",
-                            "items": {
-                                "type": "array",
-                                "minItems": 2,
-                                "maxItems": 2,
-                                "prefixItems": [{"enum": ["nodes", "edges"]}, _NAME],
-                            },
-                        },
-                    },
-                },
+                            "minItems": 2,
+                            "maxItems": 2,
+                            "prefixItems": [{"enum": ["nodes", "edges"]}, _NAME],
+                        }
+                    ),
+                ),
             },
-            "curves": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "required": ["view", "step", "split", "head", "loss"],
-                    "additionalProperties": False,
-                    "properties": {
-                        "view": _NAME,
-                        "step": {"type": "integer"},
-                        "split": {"enum": ["train", "held-out"]},
-                        "head": _NAME,
-                        "loss": {"type": ["number", "null"]},
-                    },
-                },
-            },
+            "curves": array_of(
+                object_of(
+                    view=_NAME,
+                    step={"type": "integer"},
+                    split={"enum": ["train", "held-out"]},
+                    head=_NAME,
+                    loss={"type": ["number", "null"]},
+                )
+            ),
         },
         "$defs": {
             "category": {
                 "anyOf": [
                     {"type": ["string", "number", "boolean", "null"]},
-                    {
-                        "type": "object",
-                        "required": ["tuple"],
-                        "additionalProperties": False,
-                        "properties": {
-                            "tuple": {"type": "array", "items": {"$ref": "#/$defs/category"}}
-                        },
-                    },
+                    object_of(tuple=array_of({"$ref": "#/$defs/category"})),
                 ]
             }
         },

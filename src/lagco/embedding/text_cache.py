@@ -1,4 +1,4 @@
-"""Text vectors on disk, one small file per text, found by the content's hash."""
+"""Cache of text vectors on disk, one small file per text, by a hash of the text."""
 
 from __future__ import annotations
 

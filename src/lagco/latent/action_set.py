@@ -108,7 +108,7 @@ class ActionSet:
         return self._tables[path.ends], self._state.views[path.ends_view]
 
     def _read_paths(self, path: PathPart) -> tuple[PathSet, Array, float]:
-        """What :meth:`PathReader.read` finds, looked up once."""
+        """Result of :meth:`PathReader.read`, looked up once."""
         if self._paths_read is None:
             self._paths_read = path.reader.read(self._state, *self._demands(path))
         return self._paths_read
@@ -210,7 +210,7 @@ class ActionSet:
         return self._vectors[0] if self._layout.projection is None else self._product().tables[0]
 
     def plan(self, metric: Metric = "cosine") -> Plan:
-        """How nearest actions are searched for, and why."""
+        """Search for the nearest actions, and its reason."""
         return plan_search(self.space, metric)
 
     def nearest(

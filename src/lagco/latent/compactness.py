@@ -1,4 +1,4 @@
-"""How crowded an action space is: the paper's cmp@k."""
+"""Compactness of an action space: the paper's cmp@k."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The components of an action: what may be chosen now, and the vector of each choice.
+"""Components of an action: the choices in a state, and the vector of each.
 
 A reader per declared component turns a state into a table: the value each row stands for (a node,
 an edge, an option) and its vector, standardised by the columns of the scale that belong to it.
@@ -38,7 +38,7 @@ from lagco.latent.selection import Selection, Watch
 
 @dataclass(slots=True)
 class State:
-    """What readers read: views, embeddings per view (n, p), and the embedder's features."""
+    """Input of readers: views, embeddings per view (n, p), and the embedder's features."""
 
     views: Mapping[str, GraphView]
     embeddings: Mapping[str, Array]
@@ -47,7 +47,7 @@ class State:
 
 @dataclass(slots=True)
 class Table:
-    """What one component offers in a state.
+    """Choices of one component in a state.
 
     Attributes:
         values: (k,) what the rows stand for: node or edge index, option, position in a list. The
@@ -96,7 +96,6 @@ class NodeReader:
     def read(
         self, state: State, mean: Array, scale: Array, parent: Table | None
     ) -> tuple[Table, Any]:
-        """See :class:`Reader`."""
         elements = self._select(state.views[self._view])
         z, features = state.embeddings[self._view], state.embedder.node_store(self._view)
         job = self._job.of(NODES, z, NO_EDGES, features, self._columns, mean, scale, NO_VALUES_3D)
@@ -121,7 +120,6 @@ class EdgeReader:
     def read(
         self, state: State, mean: Array, scale: Array, parent: Table | None
     ) -> tuple[Table, Any]:
-        """See :class:`Reader`."""
         view = state.views[self._view]
         elements = self._select(view)
         z, features = state.embeddings[self._view], state.embedder.edge_store(self._view)
@@ -159,7 +157,6 @@ class SubGraphReader:
     def read(
         self, state: State, mean: Array, scale: Array, parent: Table | None
     ) -> tuple[Table, Any]:
-        """See :class:`Reader`."""
         sets = self._candidates(state.views[self._view])
         z = state.embeddings[self._view]
         rows = [np.ravel(self._pooling(z[np.asarray(nodes, dtype=np.int64)])) for nodes in sets]
@@ -265,7 +262,6 @@ class OptionReader:
     def read(
         self, state: State, mean: Array, scale: Array, parent: Table | None
     ) -> tuple[Table, Any]:
-        """See :class:`Reader`."""
         return Table(self._values, self._vectors.of(self._rows, mean, scale)), GIVEN
 
 
@@ -304,7 +300,6 @@ class AttachedReader:
     def read(
         self, state: State, mean: Array, scale: Array, parent: Table | None
     ) -> tuple[Table, Any]:
-        """See :class:`Reader`."""
         assert parent is not None
         view = state.views[self._view]
         changed = self._watch.changed(view) or self._lists is None

@@ -23,7 +23,7 @@ CandidateLogits: TypeAlias = Callable[[Array, Array | None], Array]
 
 @dataclass
 class DecodingContext:
-    """What a decoding rule may look at: the problem, its latent view, the observation."""
+    """Context of a decoding rule: the problem, its latent view, the observation."""
 
     problem: ContinuousEnv
     view: LatentView
@@ -76,7 +76,7 @@ class Decoder:
 
     @property
     def k(self) -> int:
-        """How many neighbours are searched for."""
+        """Number of neighbours that are searched for."""
         return self._strategy.k
 
     def choose(

@@ -1,4 +1,4 @@
-"""A latent space on disk: JSON and safetensors beside the encoder's own folder."""
+"""Latent spaces on disk: JSON and safetensors next to the encoder's folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lagco.errors import LagcoError, UsageError
 from lagco.latent.components import ObjectVectors
 from lagco.latent.scale import ActionScale
 from lagco.latent.space import LatentSpace
-from lagco.store import SHA256, Described, Kind, Schema, Tensors
+from lagco.store import SHA256, Described, Kind, Schema, Tensors, array_of, object_of
 
 _ENCODER = "encoder"
 _SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
@@ -27,38 +27,29 @@ SPACE = Kind(
     remedy="train the agent again with this lagco, or take another copy",
     description="latent.json",
     tensors="latent.safetensors",
-    schema={
-        "required": ["summary", "positions", "objects", "encoder"],
-        "additionalProperties": False,
-        "properties": {
-            "summary": {
-                "type": "array",
-                "maxItems": 16,
-                "items": {"enum": ["Mean", "Max", "Min", "Sum", "RootSum"]},
-            },
-            "positions": {
-                "type": "object",
-                "additionalProperties": {"type": "integer", "minimum": 2, "maximum": 10_000},
-            },
-            "objects": {
-                "type": "object",
-                "additionalProperties": {
-                    "type": "object",
-                    "required": ["width", "codes"],
-                    "additionalProperties": False,
-                    "properties": {
-                        "width": {"type": "integer", "minimum": 1, "maximum": 1_000_000},
-                        "codes": {
-                            "type": ["array", "null"],
-                            "minItems": 1,
-                            "items": {"anyOf": [{"type": "array", "items": _SCALAR}, _SCALAR]},
-                        },
-                    },
-                },
-            },
-            "encoder": SHA256,
+    schema=object_of(
+        summary={
+            "type": "array",
+            "maxItems": 16,
+            "items": {"enum": ["Mean", "Max", "Min", "Sum", "RootSum"]},
         },
-    },
+        positions={
+            "type": "object",
+            "additionalProperties": {"type": "integer", "minimum": 2, "maximum": 10_000},
+        },
+        objects={
+            "type": "object",
+            "additionalProperties": object_of(
+                width={"type": "integer", "minimum": 1, "maximum": 1_000_000},
+                codes={
+                    "type": ["array", "null"],
+                    "minItems": 1,
+                    "items": {"anyOf": [array_of(_SCALAR), _SCALAR]},
+                },
+            ),
+        },
+        encoder=SHA256,
+    ),
 )
 
 

@@ -301,7 +301,7 @@ def part_values(rows, values, order):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _scores(asked, linear, norms, metric):  # type: ignore[no-untyped-def]
-    """What a search says of actions: scores (k,), and the squared length of the query."""
+    """Result of a search over actions: scores (k,), and the squared length of the query."""
     square = 0.0
     for value in asked:
         square += value * value

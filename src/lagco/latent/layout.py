@@ -1,4 +1,4 @@
-"""How values and vectors of actions are laid out: the same in every state."""
+"""Layout of the values and vectors of actions, the same in every state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PathPart(NamedTuple):
 
 @dataclass(frozen=True)
 class ActionLayout:
-    """What the action sets of one environment have in common.
+    """Layout that the action sets of one environment share.
 
     Attributes:
         columns: component to its columns in an action's vector, in the order declared.

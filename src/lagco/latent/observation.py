@@ -259,7 +259,7 @@ class _Structural:
 
 
 def _any_pooled(name: str, part: Graph, embedding_width: int) -> tuple[Writer, int]:
-    """What writes a part of which a pooling is not compiled, and its width."""
+    """Writer of a part with a pooling that is not compiled, and its width."""
     view = part.graph or ""
     select = Selection(part.spec)
     poolings = part.poolings

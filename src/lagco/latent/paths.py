@@ -1,4 +1,4 @@
-"""Paths as a component: which there are, and the vector of a node at each position."""
+"""Paths as a component: their list, and the vector of a node at each position."""
 
 from __future__ import annotations
 

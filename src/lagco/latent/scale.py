@@ -1,4 +1,4 @@
-"""Where action vectors lie: statistics over the training instances, fixed from then on."""
+"""Scale of action vectors: statistics over the training instances, fixed from then on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may have changed since a reader last looked, and the elements that meet a spec."""
+"""Changes since the last reading of a view, and the elements that meet a spec."""
 
 from __future__ import annotations
 

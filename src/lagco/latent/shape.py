@@ -1,4 +1,4 @@
-"""What follows from which elements an action may consist of, whatever their vectors are."""
+"""Static structure of action sets: tables, conditions, sizes; nothing that embeddings change."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class ActionShape:
 
     @cached_property
     def weights(self) -> dict[str, Array]:
-        """How many actions contain each element, where that is not the same for all."""
+        """Number of actions that contain each element, where it is not the same for all."""
         weights: dict[str, Array] = {}
         for child, parent in self._references.items():
             offsets = self._offsets[child]

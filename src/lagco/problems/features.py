@@ -1,4 +1,4 @@
-"""What the observations of all problems have in common, per feature set."""
+"""Parts that the observations of all problems share, per feature set."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Axis:
 
 
 class Layout:
-    """How axes make up index tuples, and the order of index tuples as one integer."""
+    """Relation of axes and index tuples, and the order of index tuples as one integer."""
 
     def __init__(self, sizes: Sequence[int], depends: Mapping[int, Dependence]) -> None:
         self.columns = len(sizes)

@@ -1,4 +1,4 @@
-"""Build and query times of the search, beside a flat FAISS index, in one run on one thread.
+"""Build and query times of the search and of a flat FAISS index, in one run on one thread.
 
 Embeddings change at every step, so a flat index has to be filled anew for every query: its build
 is gathering the actions' vectors (from index rows that are given) and adding them. Ours has no

@@ -1,4 +1,4 @@
-"""What a nearest-action search raises."""
+"""Errors of the nearest-action search."""
 
 from __future__ import annotations
 

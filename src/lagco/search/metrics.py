@@ -1,4 +1,4 @@
-"""The three metrics, and how an action's score follows from its components' parts.
+"""The three metrics, each a sum over the components of an action.
 
 Searches minimise a cost. For a query q and an action vector u,
 
@@ -119,14 +119,14 @@ def score_table(
 
 
 def costs(linear: Floats, norms: Floats, metric: str) -> Floats:
-    """What the search minimises."""
+    """Cost that the search minimises."""
     if metric == "cosine":
         return kernels().cosine_costs(linear, norms)
     return linear
 
 
 def scores(linear: Floats, norms: Floats, metric: str, query_square: float) -> Floats:
-    """What the caller sees."""
+    """Score that the caller sees."""
     if metric == "l2":
         return linear.copy()
     if metric == "inner":

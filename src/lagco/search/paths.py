@@ -1,4 +1,4 @@
-"""Which paths a graph offers: the part of a path action that does not change with embeddings."""
+"""Paths of a graph: the part of a path action that does not change with embeddings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which search a set of actions gets, and why."""
+"""Choice of the search for a set of actions, with its reason."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ class ProductSpace:
 
     @property
     def pooling_name(self) -> str:
-        """How messages name the pooling."""
+        """Name of the pooling in messages."""
         if isinstance(self.pooling, str):
             return self.pooling
         return getattr(self.pooling, "__name__", "custom")
@@ -204,7 +204,7 @@ class ProductSpace:
         return self.pooling == "concat" or (metric == "inner" and self.pooling in ("mean", "sum"))
 
     def _parts(self, query: Floats) -> tuple[Floats, Ints]:
-        """What the components are scored against: component c from the c-th start on."""
+        """Vector that components are scored against: component c from the c-th start on."""
         if self.pooling == "concat":
             return query, self._starts
         parts = query / len(self.tables) if self.pooling == "mean" else query

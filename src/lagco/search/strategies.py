@@ -1,4 +1,4 @@
-"""How one of the k nearest actions is chosen."""
+"""Strategies that choose one of the k nearest actions."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Sampled:
 
 
 class ByRule:
-    """What a function (candidates, scores, context) -> position says."""
+    """Strategy by a function (candidates, scores, context) -> position."""
 
     def __init__(self, rule: Rule, k: int = 10) -> None:
         self.k = _at_least_one(k)

@@ -1,4 +1,4 @@
-"""Which actions may be chosen: nothing said, an array, or a predicate asked late."""
+"""Validity of actions: unrestricted, an array, or a predicate that is asked late."""
 
 from __future__ import annotations
 

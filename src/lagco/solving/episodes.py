@@ -178,7 +178,7 @@ class Episodes:
     def _searches(
         self, envs: list[Problem], team: Any, starts: list[Any]
     ) -> Iterator[SideBySide | Beam]:
-        """What is searched after the first mode, in order; the last one is without end."""
+        """Searches after the first mode, in order; the last one is without end."""
         seed, count = self._task.seed, len(starts)
         if self._search == "beam":
             for number in itertools.count():
@@ -308,7 +308,7 @@ class Episodes:
 
 
 class _Ways:
-    """How often each way of beginning an episode has led to a better solution, and at what cost."""
+    """Successes and costs of the ways of beginning an episode."""
 
     def __init__(self, maximise: bool) -> None:
         self._maximise = maximise

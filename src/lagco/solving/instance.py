@@ -237,7 +237,7 @@ def _instance_of(source: int | Options, problem: AnyProblem | None, agent: Any) 
 
 
 def _scale(cls: type[Problem], instance: Instance, start: Any, seed: int) -> Problem | None:
-    """What gives scores on the scale of the sweeps, where the instance brings them."""
+    """Problem that gives scores on the scale of the sweeps, where the instance brings them."""
     if instance.references.sweeps is None:
         return None
     env = cls(instance, start=start, features="paper")  # which cost less

@@ -200,7 +200,7 @@ class _Turns:
         return max(self._rates.values(), default=0.0)
 
     def take(self, start: Found | None, effort: float) -> Found | None:
-        """What the search finds from a start, or from its own; None where it gives up."""
+        """Solution that the search finds from a start, or from its own; None where it gives up."""
         task, first = self._task, self._seed == self._task.seed
         began = task.limit.elapsed()
         self._seed += 1
@@ -270,7 +270,7 @@ class GrowingSolver:
 
 
 class Bounding:
-    """What no solution can beat, found once, within a part of the time.
+    """Bound that no solution can beat, found once, within a part of the time.
 
     Args:
         task: what is solved.

@@ -1,4 +1,4 @@
-"""Whoever plays episodes: an agent or a plain policy, by name."""
+"""Players of episodes: an agent or a plain policy, by name."""
 
 from __future__ import annotations
 

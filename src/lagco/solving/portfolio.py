@@ -1,4 +1,4 @@
-"""Members that look for a good solution in turns, the best that any of them found, and the time.
+"""Portfolio: members that search in turns, their best solution, and the time.
 
 A turn is short: some steps of an agent's episodes, a stretch of local search. Between turns the
 time is looked at, so a run may be stopped at any moment with the best solution so far. The
@@ -86,7 +86,7 @@ class Limit:
         return spent or (self._stopped is not None and self._stopped())
 
     def cost(self, began: float) -> float:
-        """What a turn that began then has cost: seconds, or 1 where turns are counted."""
+        """Cost of a turn that began then: seconds, or 1 where turns are counted."""
         return self.elapsed() - began if self._turns is None else 1.0
 
     @property
@@ -187,7 +187,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Task:
-    """What the members of a portfolio work on together.
+    """Task that the members of a portfolio share.
 
     Attributes:
         cls: class of the problem.

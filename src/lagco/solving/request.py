@@ -1,4 +1,4 @@
-"""What was asked for, and the members of a portfolio that do it."""
+"""Requests to solve an instance, and the members of a portfolio that serve them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORTH, _WORTH_LOADING = 1.0, 4.0
 
 @dataclass(frozen=True)
 class Request:
-    """Who shall look for solutions, and how; see :func:`lagco.solve`."""
+    """Request to solve an instance: the searchers, and their options; see :func:`lagco.solve`."""
 
     by: str = "portfolio"
     agent: Any = None
@@ -41,7 +41,7 @@ class Request:
             raise UsageError(f"decoder={self.decoder!r}: the solver does not decode points")
 
     def members(self, task: Task, worker: int = 0, workers: int = 1) -> list[Member]:
-        """Who looks for solutions in one of several processes.
+        """Members that search in one of several processes.
 
         With several, the first one of a portfolio is for the problem's own search and the bound,
         the others have the whole portfolio with seeds of their own.

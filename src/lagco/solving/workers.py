@@ -23,7 +23,7 @@ _LAST_WORDS = 0.1
 
 @dataclass(frozen=True)
 class Report:
-    """What a worker says when it is done.
+    """Result of a worker.
 
     Attributes:
         shares: what the turns of its members have cost.

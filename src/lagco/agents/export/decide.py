@@ -56,7 +56,7 @@ class Policy:
         return self._nearest(np.clip(proto, self.arrays["low"], self.arrays["high"]), tables, valid)
 
     def observe(self, views, functions=None):
-        """What the policy network is given: float32 (w,)."""
+        """Input of the policy network: float32 (w,)."""
         state = self._state(views)
         return self._observation(state, self._tables(state), functions or {})
 

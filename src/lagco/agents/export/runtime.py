@@ -115,7 +115,7 @@ def _refused(agent: Agent, actor: Any, declared: Declaration) -> list[str]:
 
 
 def _odd(part: Graph | Function | Component) -> list[str]:
-    """What is not supported of an observation or a component."""
+    """Unsupported part of an observation or a component."""
     if isinstance(part, Function):
         return []
     found = [f"the condition on {n!r} is a function" for n, v in part.spec.items() if callable(v)]

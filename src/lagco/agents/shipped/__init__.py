@@ -25,7 +25,7 @@ def shipped_problems() -> list[str]:
 
 
 def list_agents() -> list[dict[str, Any]]:
-    """What every agent is, what it was trained on, and how good it is.
+    """Name, training data and results of every agent.
 
     ``figures`` are those of ``benchmarks/default_agents.py`` on the paper's sizes; None of an agent
     that is not the one that was measured.

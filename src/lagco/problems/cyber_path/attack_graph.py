@@ -68,7 +68,7 @@ class AttackGraph:
             self.view.touch_edge("vulnerability", edge)
 
     def show(self, steps: list[list[int]]) -> None:
-        """What these attacks (source host, target host, vulnerability) lead to if all succeed.
+        """Features of these attacks (source host, target host, vulnerability) if all succeed.
 
         Nothing else is known then.
         """

@@ -93,7 +93,7 @@ class Catalogue:
         return np.array([self.service_index[v.service] for v in self.vulnerabilities])
 
     def texts(self) -> tuple[list[str], list[str]]:
-        """What is embedded: one text per service, one per vulnerability."""
+        """Texts to embed: one per service, one per vulnerability."""
         services = [_text(service.id, service.description) for service in self.services]
         return services, [_text(v.service, v.description) for v in self.vulnerabilities]
 

@@ -1,4 +1,4 @@
-"""What `cyber-path` declares, per feature set: attributes, observation and action."""
+"""Declarations of `cyber-path`, per feature set: attributes, observation and action."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled rules over what the agent knows: which attacks are valid and what they promise.
+"""Compiled rules over the agent's knowledge: validity and promise of attacks.
 
 Arrays are in rows (visible hosts in order of discovery): `taken` (n,) outcomes that took effect,
 `privilege` (n,), `counts` (n,) known vulnerabilities, `codes` (n, V). None holds anything hidden.

@@ -1,4 +1,4 @@
-"""What the agent knows: one row per visible host, in the order in which they became visible.
+"""Knowledge of the agent: one row per visible host, in the order in which they became visible.
 
 Rows beyond the last visible host are zero, so a host that is not visible leaves no trace; neither
 does a feature group that has not been shown. Validity, previews, features and observations read

@@ -1,4 +1,4 @@
-"""What an attack can bring about, what that pays, and a vulnerability as one number.
+"""Outcomes of attacks, their rewards, and the code of a vulnerability.
 
 A code packs all that the rules need to know about a vulnerability: bits 0-9 its outcomes (in the
 order of `OUTCOMES`), bit 10 whether it is local, bits 11-12 the privilege it needs.

@@ -1,4 +1,4 @@
-"""What attacks are worth to a planner that knows the rules, and attacks as a ranker sees them.
+"""Values of attacks for a planner that knows the rules, and features of attacks for a ranker.
 
 Both read what is known alone, as in :mod:`lagco.problems.cyber_path.kernels`; `ahead`, `risk` and
 `locked` are those that the survey wrote. Counts of hosts are on a logarithmic scale in features.

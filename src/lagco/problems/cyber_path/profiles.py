@@ -1,4 +1,4 @@
-"""What the hosts of generated networks are like: profiles, by name.
+"""Profiles of the hosts of generated networks, by name.
 
 A profile says for every vulnerability of a host which entries of the catalogue it may be (a slot:
 bool over the catalogue), and how watchful the network is.

@@ -1,4 +1,4 @@
-"""Which hosts can be owned at all: the closure of what attacks make possible."""
+"""Hosts that can be owned at all: the closure over possible attacks."""
 
 from __future__ import annotations
 

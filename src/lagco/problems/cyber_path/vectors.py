@@ -80,7 +80,7 @@ def vulnerability_text_vector(vulnerability: int) -> Array:
 
 
 def outcome_flags(codes: Array) -> Array:
-    """Which outcomes codes (...,) have: float32 (..., 10)."""
+    """Outcomes of codes (...,): float32 (..., 10)."""
     bits = np.arange(len(OUTCOMES))
     return ((codes[..., None] & ALL_OUTCOMES) >> bits & 1).astype(np.float32)
 

@@ -229,7 +229,7 @@ class MaxCut(Problem):
         return self._cut + self._gain[actions]
 
     def _behind(self, view: GraphView) -> float:
-        """How far the cut is behind the best of the episode, as gains are scaled."""
+        """Distance of the cut to the best of the episode, scaled as gains are."""
         return float(np.arcsinh((self._best_cut - self._cut) / self._unit_gain))
 
     def _improving(self, view: GraphView) -> float:

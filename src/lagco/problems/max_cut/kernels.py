@@ -1,4 +1,4 @@
-"""What happens inside a step of `max-cut`, compiled."""
+"""Compiled steps of `max-cut`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What no cover can be smaller than: by linear programming, or by CP-SAT."""
+"""Lower bounds on the size of covers, by linear programming or CP-SAT."""
 
 from __future__ import annotations
 

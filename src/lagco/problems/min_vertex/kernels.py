@@ -1,4 +1,4 @@
-"""What happens inside a step of `min-vertex`, compiled."""
+"""Compiled steps of `min-vertex`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What `ospf` and `traffic` share: networks with demands, their generator, loads and bounds."""
+"""Shared parts of `ospf` and `traffic`: networks with demands, generator, loads and bounds."""

@@ -22,7 +22,7 @@ _OUT_OF_TIME = 1  # scipy's word for it
 
 
 def annealed(value: float, bound: float | None, solution: Array) -> SolverReference:
-    """What annealing found: optimal where it meets the bound, else best-known."""
+    """Result of annealing: optimal where it meets the bound, else best-known."""
     if bound is None:
         return SolverReference(value, "best-known", "annealing", solution)
     status: Status = "optimal" if value <= bound * (1.0 + MEETS) else "best-known"

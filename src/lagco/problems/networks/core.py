@@ -1,4 +1,4 @@
-"""The core of a network: what is left when nodes with a single link are taken away, one by one.
+"""The core of a network: its nodes without the trees that hang from it.
 
 What a node with a single link sends and receives goes over that link whatever the routing is, so
 its demands may as well begin and end at its neighbour.

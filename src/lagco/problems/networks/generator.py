@@ -23,7 +23,7 @@ _ATTEMPTS = 1000
 
 @dataclass(frozen=True)
 class Ranges:
-    """What differs between the two problems.
+    """Ranges that differ between the two problems.
 
     Attributes:
         nodes: fewest and most nodes.

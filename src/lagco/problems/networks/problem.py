@@ -1,4 +1,4 @@
-"""What `ospf` and `traffic` have in common: a network, its two views, how full its links are."""
+"""Base class of `ospf` and `traffic`: a network, its two views, and the load of its links."""
 
 from __future__ import annotations
 

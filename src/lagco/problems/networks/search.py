@@ -25,7 +25,7 @@ _PRIME = np.uint64(0x100000001B3)
 
 
 class Search(NamedTuple):
-    """What a search knows; the first index of pools, records and aims is 0 for low, 1 for high.
+    """State of a search; the first index of pools, records and aims is 0 for low, 1 for high.
 
     Attributes:
         low: (V,) smallest value of each variable.

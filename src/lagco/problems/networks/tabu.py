@@ -33,7 +33,7 @@ def relative_gain(after, now):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def tabu_value(gain, moves, helps, allowed, age):  # type: ignore[no-untyped-def]
-    """What the search thinks of a change.
+    """Merit of a change.
 
     gain: by how much the logarithm of the norm falls after `moves` such changes. helps: it lowers
     the norm or relieves the fullest arc. allowed, age: whether its element may be changed, and

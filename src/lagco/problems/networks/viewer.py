@@ -86,7 +86,7 @@ def _write(axes: Any, x: float, y: float, text: str, size: float, **how: Any) ->
 
 
 def _positions(instance: Instance, network: Network) -> Array:
-    """Where the nodes lie on the map, else by springs; centred and scaled to a unit square."""
+    """Positions of the nodes on the map, else by springs; centred and scaled to a unit square."""
     points = instance.arrays.get("coordinates")
     if points is None or len(np.unique(points, axis=0)) < network.num_nodes:
         points = layout(GraphView(network.num_nodes, network.edges))

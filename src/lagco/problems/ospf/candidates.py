@@ -1,4 +1,4 @@
-"""What a change of a weight leads to, exactly: features of candidates and the search's advice.
+"""Exact effects of weight changes: features of candidates and the search's advice.
 
 A change is worth what the best weight in its direction is worth, since many a link has to be
 changed several times before traffic moves: such changes in a row are a compound move.
@@ -65,7 +65,7 @@ def is_begun(link, change, far, norm, memory):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def value_of(far, norm, least, recent, age, begun):  # type: ignore[no-untyped-def]
-    """What the search thinks of a change that leads to `far`, from `look_at`."""
+    """Merit of a change that leads to `far`, from `look_at`."""
     helps = far[5] > _SAME or far[3] <= norm * (1.0 - _MARGIN)
     allowed = not recent or far[3] < least * (1.0 - _SAME) or begun
     value = tabu_value(np.log(norm / far[3]), far[4], helps, allowed, age)

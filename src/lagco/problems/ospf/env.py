@@ -250,7 +250,7 @@ class OSPF(NetworkProblem):
 
     @property
     def loads(self) -> Array:
-        """What each link carries from its first to its second end, and back: (E, 2)."""
+        """Load of each link from its first to its second end, and back: (E, 2)."""
         return self._routes.loads.reshape(-1, 2).copy()
 
     def has_valid_action(self) -> bool:
@@ -300,7 +300,7 @@ class OSPF(NetworkProblem):
         )
 
     def candidate_features(self, actions: Array) -> CandidateFeatures:
-        """Where each change and the best weight in its direction lead, what was done, the plan."""
+        """Effects of each change and of the best weight in its direction, the past, the plan."""
         rows = np.ascontiguousarray(actions, dtype=np.int64)
         each = np.empty((len(rows), EACH), dtype=np.float32)
         plan, left = self._planned(), self.episode_length - self._steps
@@ -365,7 +365,7 @@ class OSPF(NetworkProblem):
 
     @property
     def _searched(self) -> tuple[Any, Any, Array, Array, bool, Any, Any, Any]:
-        """What compiled code needs to try changes."""
+        """Arguments of the compiled code that tries changes."""
         return (
             (self._low, self._high),
             self._graph,

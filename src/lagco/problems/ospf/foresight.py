@@ -1,4 +1,4 @@
-"""What changes of weights will bring, to first order and for all links at once, compiled."""
+"""First-order effects of weight changes, for all links at once, compiled."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def foresee(  # type: ignore[no-untyped-def]
     first, heads, arcs, weights, ecmp, demands, capacities, routes, largest, fullest, low, high,
     ahead,
 ):  # fmt: skip
-    """What changes of each weight will bring, to first order: `ahead` (E, 3, 14).
+    """First-order effects of changes of each weight: `ahead` (E, 3, 14).
 
     Traffic that leaves an arc when its link becomes longer, or comes to it when shorter, is judged
     by what the other ways to its destination cost, where an arc costs the marginal of the 8-norm of

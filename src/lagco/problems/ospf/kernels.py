@@ -1,4 +1,4 @@
-"""What happens around a step of `ospf`, compiled: shares of demands, loads after a change."""
+"""Compiled steps of `ospf`: shares of demands, loads after a change."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ LARGEST = 3
 
 
 class Routes(NamedTuple):
-    """What is kept between two weight changes.
+    """State that is kept between two weight changes.
 
     Attributes:
         distance: (n, n), row t: from every node to destination t

@@ -39,7 +39,7 @@ WARM = 0.03  # where a run starts from good weights
 
 
 def lower_bound(instance: Instance, seconds: float | None = None) -> float | None:
-    """What no weights can go below: the multi-commodity-flow bound."""
+    """Lower bound for all weights: the multi-commodity-flow bound."""
     return flow_bound(network_of(instance), seconds)
 
 
@@ -129,7 +129,7 @@ def _busiest(demands):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _places(arcs):  # type: ignore[no-untyped-def]
-    """Where the two arcs of every link stand among all: (E, 2)."""
+    """Places of the two arcs of every link among all arcs: (E, 2)."""
     places = np.empty((arcs.shape[0] // 2, 2), dtype=np.int64)
     for k in range(arcs.shape[0]):
         places[arcs[k] >> 1, arcs[k] & 1] = k

@@ -49,7 +49,7 @@ def checked_weights(weights: Any, instance: Instance, links: int) -> Array:
 def routed_network(
     instance: Instance, network: Network
 ) -> tuple[Array, Array, Array, Array, Array, bool, Any]:
-    """What compiled searches over weights are given: the network, whether flow splits, demands."""
+    """Input of compiled searches over weights: the network, whether flow splits, demands."""
     return (
         network.first,
         network.heads,

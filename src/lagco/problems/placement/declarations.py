@@ -1,4 +1,4 @@
-"""What `placement` declares, per feature set: attributes, observation and action."""
+"""Declarations of `placement`, per feature set: attributes, observation and action."""
 
 from __future__ import annotations
 

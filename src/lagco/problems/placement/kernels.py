@@ -1,4 +1,4 @@
-"""What happens inside a step of `placement`, compiled: validity, looking ahead, and columns."""
+"""Compiled steps of `placement`: validity, looking ahead, and columns."""
 
 from __future__ import annotations
 

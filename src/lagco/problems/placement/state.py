@@ -18,7 +18,7 @@ SLACK = 1.0 + 1e-12
 
 
 class State(NamedTuple):
-    """Where every VM is.
+    """Allocation of the VMs, with all sums that follow from it.
 
     Attributes:
         allocation: (V,) host of each VM

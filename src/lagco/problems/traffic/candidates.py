@@ -1,4 +1,4 @@
-"""What another path for a demand leads to: features of candidates and the search's advice.
+"""Effects of other paths for a demand: features of candidates and the search's advice.
 
 A change is judged together with the best change of another demand on the arc that is then the
 fullest: what only clears the way for another change counts too.

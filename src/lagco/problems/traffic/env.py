@@ -280,7 +280,7 @@ class Traffic(NetworkProblem):
 
     @property
     def loads(self) -> Array:
-        """What each link carries from its first to its second end, and back: (E, 2)."""
+        """Load of each link from its first to its second end, and back: (E, 2)."""
         return self._loads.reshape(-1, 2).copy()
 
     @cached_property
@@ -388,7 +388,7 @@ class Traffic(NetworkProblem):
         return np.ascontiguousarray(self._options.rows[:, 0])
 
     def candidate_features(self, actions: Array) -> CandidateFeatures:
-        """Where each path leads, alone and with the best reply, and what was done before."""
+        """Effects of each path, alone and with the best reply, and the past."""
         rows = np.ascontiguousarray(actions, dtype=np.int64)
         each = np.empty((len(rows), EACH), dtype=np.float32)
         memory, options = self._memory, self._options

@@ -1,4 +1,4 @@
-"""What happens inside a step of `traffic`, compiled."""
+"""Compiled steps of `traffic`."""
 
 from __future__ import annotations
 

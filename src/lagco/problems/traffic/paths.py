@@ -1,4 +1,4 @@
-"""Simple paths of a demand, walked on demand: nothing is listed unless somebody asks.
+"""Simple paths of a demand, enumerated lazily.
 
 The walk goes depth first and enters a node only if the target is still within reach from there,
 so it never runs into a dead end that hop distances can tell.

@@ -38,7 +38,7 @@ _LISTED = 100_000  # paths up to which the tighter bound over them is computed
 
 
 def lower_bound(instance: Instance, seconds: float | None = None) -> float | None:
-    """What no paths can go below: the multi-commodity-flow bound.
+    """Lower bound for all paths: the multi-commodity-flow bound.
 
     Over the admissible paths where they are few enough to list, else over all ways.
     """

@@ -1,4 +1,4 @@
-"""What no tour can be shorter than: the 1-tree bound, raised by an ascent over city prices.
+"""Lower bound on the length of tours: the 1-tree bound, raised by an ascent over city prices.
 
 A tour is a 1-tree (a spanning tree of all cities but one, and two edges of that one) in which every
 city has two edges. Prices added to the edges of a city change all tours alike, but not all 1-trees:

@@ -1,4 +1,4 @@
-"""What happens inside a step of `tsp`, compiled."""
+"""Compiled steps of `tsp`."""
 
 from __future__ import annotations
 
