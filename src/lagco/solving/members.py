@@ -16,6 +16,8 @@ LARGEST_EFFORT = 1 / 32
 SHORTEST, LONGEST = 0.02, 2.0
 #: part of the time that is left which a turn may take
 LARGEST_PART = 0.9
+#: likewise, where the lead is shared
+_SHARED_PART = 0.1
 #: how fast turns grow that begin from what others found, until they take their part of the time
 _GROWTH = 4.0
 #: turns without progress after which a search stagnates, or begins elsewhere
@@ -130,7 +132,7 @@ class FollowingSearch:
         task: of a problem that defines ``improve``.
         name: of the member.
         source: brings solutions to begin from.
-        leading: whether it shares the lead where it holds the best and finds better ones.
+        leading: whether it shares the lead where it holds the best and its last turn led to it.
     """
 
     def __init__(self, task: Task, name: str, source: Source, *, leading: bool = False) -> None:
@@ -151,7 +153,7 @@ class FollowingSearch:
         """Only where it holds the best, and not against the problem's search if it should not."""
         best = self._task.record.best
         holds = best is not None and best.by == self.name
-        return self._leading and holds and self._idle < _PATIENCE
+        return self._leading and holds and self._idle == 0
 
     def turn(self) -> bool:
         """A stretch of local search from a solution, another one where it leads nowhere."""
@@ -167,7 +169,7 @@ class FollowingSearch:
         self._idle = 0 if self._turns.keep(found) else self._idle + 1
         if not self._idle:
             self._task.record.offer(found)
-        part = LEADING / 2.0 if self._leading else LARGEST_PART
+        part = _SHARED_PART if self._leading else LARGEST_PART
         self._effort = self._next_effort(FOLLOWING if beaten else part)
         return True
 
@@ -306,9 +308,13 @@ class Bounding:
         task = self._task
         self.used = 0.0
         seconds = self.PART * task.limit.left() if task.limit.timed else None
-        found = None if self._rounded_as is None else task.cls.relaxed(task.instance, seconds)
+        began, found, bound = task.limit.elapsed(), None, None
+        if self._rounded_as is not None:
+            found = task.cls.relaxed(task.instance, seconds)
         if found is None:
-            bound = task.cls.bound(task.instance, seconds)
+            took = task.limit.elapsed() - began
+            if seconds is None or took < 0.5 * seconds:  # else it would be in vain again
+                bound = task.cls.bound(task.instance, seconds)
         else:
             bound, solution = found
             value = task.cls.evaluate_solution(task.instance, solution)
