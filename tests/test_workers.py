@@ -34,7 +34,7 @@ def test_several_are_no_worse_than_the_first_of_them():
 
 
 def test_whoever_fails_in_another_process_is_noted(monkeypatch):
-    def broken(name):
+    def broken(name, instance):
         raise lagco.errors.LagcoError("the bundle is damaged")
 
     monkeypatch.setattr("lagco.agents.shipped.default_agent", broken)

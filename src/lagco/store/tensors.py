@@ -127,7 +127,7 @@ def pack_tensors(arrays: Mapping[str, Array | JoinedRows], header: str | None = 
 
 def pieces(array: Array | JoinedRows) -> Iterator[memoryview]:
     """The bytes of an array, little-endian, without a copy of all of it."""
-    parts = [array] if isinstance(array, np.ndarray) else array.parts
+    parts = array.parts if isinstance(array, JoinedRows) else [np.asarray(array)]
     some: list[Array] = []
     size = 0
     for part in parts:
