@@ -1,9 +1,9 @@
-"""Speed of decisions, steps and references, beside the paper's released implementation.
+"""Speed of decisions, steps and references beside the authors' code, of training beside CartPole.
 
-python -m benchmarks.speed [--parts decisions,steps,references] [--publish]
+python -m benchmarks.speed [--parts decisions,steps,references,training] [--publish]
 
 Prints Markdown tables. With --publish the records go to benchmarks/results/speed.json, and in
-README.md and docs/results/speed.md what stands between ``<!-- speed: NAME -->`` and
+README.md and the pages on speed what stands between ``<!-- speed: NAME -->`` and
 ``<!-- /speed -->`` is written anew. One thread; give it a core of its own.
 """
 
@@ -19,16 +19,23 @@ from typing import Any
 
 import numpy as np
 
+from lagco.agents import registry
 from lagco.agents.bench import bench_latency
+from lagco.agents.throughput import bench_throughput
 from lagco.generation import generate_instance
 from lagco.problems import problem_class
 from lagco.store import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "benchmarks" / "results" / "speed.json"
-DOCUMENTS = ("README.md", "docs/results/speed.md")
+DOCUMENTS = ("README.md", "docs/results/speed.md", "docs/results/training-speed.md")
 _BLOCK = re.compile(r"(<!-- speed: ([a-z-]+) -->\n).*?(<!-- /speed -->)", re.S)
 
+#: sizes of the instances that training is timed on
+TRAINED = {
+    "tsp": 50, "min-vertex": 30, "max-cut": 50, "placement": 30, "ospf": 20, "traffic": 15,
+    "cyber-path": 15,
+}  # fmt: skip
 #: milliseconds of a whole decision of the authors' released implementation (projection, iterative),
 #: medians on a machine of the same kind, one thread
 THEIR_DECISIONS = {
@@ -128,10 +135,18 @@ def references(instances: int = 3) -> list[dict[str, Any]]:
     return found
 
 
+def training() -> list[dict[str, Any]]:
+    """Steps per second of training of every method without a teacher, and of CartPole beside it."""
+    sizes = {problem_class(name): size for name, size in TRAINED.items()}
+    methods = [name for name, method in registry.METHODS.items() if not method.taught]
+    return bench_throughput(sizes, methods, steps=4096)
+
+
 PARTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "decisions": decisions,
     "steps": steps,
     "references": references,
+    "training": training,
 }
 
 
@@ -205,12 +220,30 @@ def _references_table(records: Records) -> str:
     return table(titles, rows)
 
 
+def _training_table(records: Records) -> str:
+    methods = list(dict.fromkeys(record["method"] for record in records))
+    rows: dict[str, list[str]] = {}
+    for record in records:
+        shown = f"{record['steps_per_s']:.0f} ({record['ratio']:.2f})"
+        rows.setdefault(_named(record), []).append(shown)
+    titles = ["problem", *(f"`{method}`" for method in methods)]
+    return table(titles, [[name, *cells] for name, cells in rows.items()])
+
+
+def _training_parts_table(records: Records) -> str:
+    parts = ("environment", "encode", "observe", "search", "network", "update", "other")
+    rows = [[f"{_named(r)}, `{r['method']}`", *(r[part] for part in parts)] for r in records]
+    return table(["problem, method", *parts], rows)
+
+
 #: tables of the documents: which records they show, and how
 TABLES: dict[str, tuple[str, Callable[[Records], str]]] = {
     "decisions": ("decisions", _decisions_table),
     "short": ("decisions", _short_table),
     "steps": ("steps", _steps_table),
     "references": ("references", _references_table),
+    "training": ("training", _training_table),
+    "training-parts": ("training", _training_parts_table),
 }
 
 
