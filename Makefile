@@ -46,7 +46,6 @@ format: $(READY)
 bench: $(READY)  ## the figures in docs/results
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/lagco bench encode
-	$(BIN)/lagco bench throughput
 
 LEDGER ?= study
 study-page: $(READY)  ## publish a study: records, page, tables and figures, tables in the documents
