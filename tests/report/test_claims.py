@@ -10,7 +10,7 @@ from lagco.report.sections.claims import NO, OPEN, PARTLY, YES, claims
 from lagco.report.sections.headline import _Results
 from lagco.study.aggregates import Estimated, better, shared_problems
 from lagco.study.scores import instance_scores
-from tests.report.fabricated import Extent, write_ledger
+from tests.report.fabricated import Extent, Writer, write_ledger
 
 BRIEF = Extent(
     problems=("tsp", "ospf"), methods=("g-discrete-m", "iterative", "projection"), missing=0
@@ -111,3 +111,22 @@ def test_policies_are_shown_on_the_instances_that_agents_were_tested_on(tmp_path
     whole = study.policies(setting, "tsp")["greedy"].result["instances"]
     assert [i["index"] for i in greedy.result["instances"]] == list(tested)
     assert len(whole) > len(tested)
+
+
+def test_policies_count_on_data_that_newer_code_made_again(tmp_path):
+    """Newer code makes the same instances under another key."""
+    brief = Extent(
+        problems=("tsp",), methods=("projection",), strategies=("varied",), seeds=(42,), missing=0
+    )
+    folder = write_ledger(tmp_path / "study", brief)
+    before = Study(folder).policies(Study(folder).settings[0], "tsp")
+    greedy = before["greedy"]
+    (file,) = folder.glob(f"records/policy/*-{greedy.key[:16]}.json")
+    file.unlink()
+    Writer(folder).write(
+        "policy", greedy.name, {**greedy.spec, "data": "f" * 64}, dict(greedy.result)
+    )
+    study = Study(folder)
+    after = study.policies(study.settings[0], "tsp")
+    assert list(after) == list(before)
+    assert after["greedy"].spec["data"] == "f" * 64

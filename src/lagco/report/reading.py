@@ -152,7 +152,7 @@ class Study:
     def policies(self, setting: str, problem: str) -> dict[str, Record]:
         """Plain policies on the data that the runs of a setting were tested on."""
         used = {
-            record.spec["data"]
+            record.spec["data_checksum"]
             for (name, _, _), records in self._runs[setting].items()
             for record in records
             if name == problem
@@ -160,7 +160,7 @@ class Study:
         found = {
             str(record.spec["policy"]): record
             for record in self.records("policy")
-            if record.spec["data"] in used and record.result["instances"]
+            if record.spec["data_checksum"] in used and record.result["instances"]
         }
         return {name: found[name] for name in methods_in_order(found)}
 
