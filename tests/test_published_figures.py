@@ -14,14 +14,14 @@ ROOT = Path(__file__).resolve().parents[1]
 RECORDS = json.loads((ROOT / "benchmarks" / "results" / "default_agents.json").read_text())
 #: rows of README's table of agents, and their records
 ROWS = {
-    "`tsp`, 100 cities": "tsp/100/20261/20",
-    "`tsp`, 1000 cities": "tsp/1000/20261/3",
-    "`min-vertex`": "min-vertex/paper/20261/20",
+    "`tsp`, 100 cities": "tsp/100/20262/20",
+    "`tsp`, 1000 cities": "tsp/1000/20262/3",
+    "`min-vertex`": "min-vertex/paper/20262/20",
     "`max-cut`": "max-cut/paper/20262/20",
-    "`ospf`": "ospf/paper/20261/20",
+    "`ospf`": "ospf/paper/20262/20",
     "`traffic`": "traffic/paper/20262/20",
-    "`placement`": "placement/paper/20261/20",
-    "`cyber-path`": "cyber-path/paper/20261/20",
+    "`placement`": "placement/paper/20262/20",
+    "`cyber-path`": "cyber-path/paper/20262/20",
 }
 
 
