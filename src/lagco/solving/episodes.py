@@ -230,17 +230,18 @@ class Episodes:
         value, solution = env.best_objective, env.best_solution
         if value is None or solution is None:
             return
-        better = self._best is None or (
-            improvement(value, self._best.objective, maximise=env.maximise) > 0
-        )
-        if not (better or ended):
+        gain = 1.0
+        if self._best is not None:
+            gain = improvement(value, self._best.objective, maximise=env.maximise)
+        if not (gain > 0 or ended):
             return
         found = Found(value, solution, self.name, episode.trace(best=True))
         if ended:
             self._fresh.append(found)
             self._ways.end(episode, value)
-        if better:
+        if gain >= 0:  # parts of one that is level are parts of another solution
             self._best = found
+        if gain > 0:
             self._task.record.offer(found)
 
     def _finish(self, episode: Episode) -> None:

@@ -23,6 +23,8 @@ from lagco.problems.min_vertex.generator import draw_graph
 from lagco.problems.min_vertex.kernels import (
     count_leaves,
     count_lowest,
+    cover_edges,
+    exchange_around,
     select_most_bare,
     select_node,
     update_lowest,
@@ -110,7 +112,6 @@ class MinVertex(Problem):
         n = instance.size
         edges = edges_of(instance)
         self._adjacency = adjacency(n, edges)
-        self._degree = np.diff(self._adjacency.first)
         self._num_edges = edges.shape[1]
         self._selected = np.zeros(n, dtype=np.int8)
         self._covered = np.zeros(self._num_edges, dtype=np.int8)
@@ -120,7 +121,7 @@ class MinVertex(Problem):
         self._single = np.zeros(n, dtype=np.float32)  # log1p of these
         self._low = np.zeros(n, dtype=np.int64)
         self._lowest = np.zeros(n, dtype=np.float32)  # log1p of these
-        self._missing = int(self._degree.max(initial=1))
+        self._missing = int(np.diff(self._adjacency.first).max(initial=1))
         self._changed = np.zeros(2 * n + 1, dtype=np.int64)  # scratch, as is the next
         self._lowered = np.zeros(n, dtype=bool)
         nodes: dict[str, Any] = {"selected": self._selected}
@@ -151,11 +152,14 @@ class MinVertex(Problem):
         else:
             named_start(start)
         self._selected[:] = 0
-        self._covered[:] = 0
-        self._bare[:] = self._degree
-        self._uncovered[:] = np.log1p(self._degree)
-        first, neighbours, _ = self._adjacency
-        count_leaves(first, neighbours, self._bare, self._leaves, self._single)
+        self._selected[chosen] = 1
+        self._size = len(chosen)
+        first, neighbours, edge_ids = self._adjacency
+        self._left = self._num_edges - cover_edges(
+            first, neighbours, edge_ids, self._selected, self._covered, self._bare
+        )
+        self._uncovered[:] = np.log1p(self._bare)
+        count_leaves(first, neighbours, self._selected, self._bare, self._leaves, self._single)
         count_lowest(
             first,
             neighbours,
@@ -165,10 +169,6 @@ class MinVertex(Problem):
             self._low,
             self._lowest,
         )
-        self._size = 0
-        self._left = self._num_edges
-        for node in chosen.tolist():
-            self._apply(node)
 
     def _apply(self, action: Any) -> None:
         node = int(action)
@@ -290,8 +290,19 @@ class MinVertex(Problem):
         return np.flatnonzero(selected)
 
     def reopened(self, solution: Array, share: float, rng: np.random.Generator) -> Any:
-        """The cover without a share of its nodes."""
-        return solution[rng.random(len(solution)) >= share]
+        """The cover with a share of the other nodes, near each other, and without what these cover.
+
+        Nodes of the cover are left out whose neighbours outside of it are all among the new ones.
+        """
+        first, neighbours, _ = self._adjacency
+        chosen = np.zeros(self.instance.size, dtype=bool)
+        chosen[solution] = True
+        outside = np.flatnonzero(~chosen)
+        if not len(outside):
+            return None
+        count = max(1, round(share * len(outside)))
+        exchange_around(first, neighbours, int(rng.choice(outside)), chosen, count)
+        return np.flatnonzero(chosen)
 
     def draw_on(self, axes: Any) -> None:
         """The graph, its cover so far, and what is still uncovered."""

@@ -49,12 +49,30 @@ def select_node(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def count_leaves(first, neighbours, bare, leaves, single):  # type: ignore[no-untyped-def]
-    """Leaves of every node while no edge is covered."""
+def cover_edges(first, neighbours, edge_ids, selected, covered, bare):  # type: ignore[no-untyped-def]
+    """Edges with a selected end, and for every node how many of its edges have none; the number of
+    covered edges."""
+    count = 0
+    for v in range(bare.shape[0]):
+        bare[v] = 0
+        for k in range(first[v], first[v + 1]):
+            other = neighbours[k]
+            is_covered = selected[v] or selected[other]
+            covered[edge_ids[k]] = is_covered
+            bare[v] += not is_covered
+            count += is_covered and v < other
+    return count
+
+
+@njit(cache=True)
+def count_leaves(first, neighbours, selected, bare, leaves, single):  # type: ignore[no-untyped-def]
+    """Neighbours over an uncovered edge that have no other one, for every node; log1p of it."""
     for v in range(bare.shape[0]):
         leaves[v] = 0
-        for k in range(first[v], first[v + 1]):
-            leaves[v] += bare[neighbours[k]] == 1
+        if not selected[v]:
+            for k in range(first[v], first[v + 1]):
+                other = neighbours[k]
+                leaves[v] += not selected[other] and bare[other] == 1
         single[v] = math.log1p(leaves[v])
 
 
@@ -117,3 +135,40 @@ def select_most_bare(first, neighbours, selected, bare, left):  # type: ignore[n
         for k in range(first[node], first[node + 1]):
             if not selected[neighbours[k]]:
                 bare[neighbours[k]] -= 1
+
+
+@njit(cache=True)
+def exchange_around(first, neighbours, centre, chosen, count):  # type: ignore[no-untyped-def]
+    """Set `count` nodes that are not set in the cover `chosen`, those with the fewest hops to
+    `centre` first, and unset those of the cover that had no other neighbours outside of it."""
+    n = len(chosen)
+    seen = np.zeros(n, dtype=np.bool_)
+    added = np.zeros(n, dtype=np.bool_)
+    queue = np.empty(n, dtype=np.int64)
+    seen[centre] = True
+    queue[0] = centre
+    head, tail = 0, 1
+    while head < tail and count > 0:
+        node = queue[head]
+        head += 1
+        if not chosen[node]:
+            added[node] = True
+            count -= 1
+        for k in range(first[node], first[node + 1]):
+            other = neighbours[k]
+            if not seen[other]:
+                seen[other] = True
+                queue[tail] = other
+                tail += 1
+    outside = ~chosen
+    for node in range(n):
+        if outside[node]:
+            chosen[node] = added[node]
+            continue
+        free = True
+        for k in range(first[node], first[node + 1]):
+            other = neighbours[k]
+            if outside[other] and not added[other]:
+                free = False
+                break
+        chosen[node] = not free

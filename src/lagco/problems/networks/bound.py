@@ -19,6 +19,8 @@ from lagco.problems.networks.network import Network
 #: a value meets a bound up to this relative difference
 MEETS = 1e-6
 _OUT_OF_TIME = 1  # scipy's word for it
+#: what a programme takes at least, times the square of capacities x variables
+_SECONDS = 1e-13
 
 
 def annealed(value: float, bound: float | None, solution: Array) -> SolverReference:
@@ -105,13 +107,16 @@ def _least_utilisation(
 ) -> tuple[float, Array] | None:
     """Least u such that carried @ flow <= u x capacities and conserve @ (flow, u) = supply.
 
-    With the flow.
+    With the flow; None where it would take longer than `seconds`.
 
     Volumes are over the largest one and so are capacities: solvers work with absolute tolerances.
     """
     from scipy import sparse
     from scipy.optimize import linprog
 
+    work = float(carried.shape[0] * carried.shape[1])
+    if seconds is not None and _SECONDS * work**2 > seconds:  # it would be in vain
+        return None
     capacities = np.repeat(network.capacities / network.capacities.max(), 2)
     limit = sparse.hstack([carried, sparse.csr_array(-capacities[:, None])])
     cost = np.zeros(limit.shape[1])

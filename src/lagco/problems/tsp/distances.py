@@ -178,6 +178,15 @@ def distance_matrix(rule, coordinates, matrix):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def path_length(rule, coordinates, matrix, path):  # type: ignore[no-untyped-def]
+    """Length of a path, not closed."""
+    length = 0.0
+    for i in range(len(path) - 1):
+        length += distance(rule, coordinates, matrix, path[i], path[i + 1])
+    return length
+
+
+@njit(cache=True)
 def tour_length(rule, coordinates, matrix, tour):  # type: ignore[no-untyped-def]
     """Length of the closed tour through the cities in that order."""
     total = 0.0

@@ -28,6 +28,7 @@ from lagco.problems.tsp.distances import (
     follows_coordinates,
     metric_of,
     neighbour_lists,
+    path_length,
     tour_length,
     unit_length,
 )
@@ -232,9 +233,13 @@ class TSP(Problem):
             self._is_start[:] = 0
             self._is_start[city] = 1
             measure(*self._metric, city, self._spacing, self._to_start)
+        if tour is not None:
+            city = int(tour[-1])
+            self._count = len(tour) - 1
+            self._tour[: self._count] = tour[:-1]
+            self._visited[tour] = 1
+            self._length = path_length(*self._metric, tour)
         self._go_to(city)
-        for city in () if tour is None else tour[1:].tolist():
-            self._apply(city)
 
     def _go_to(self, city: int) -> None:
         previous, self._current = self._current, city
