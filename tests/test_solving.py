@@ -603,10 +603,49 @@ def test_a_part_of_the_best_tour_is_decided_again():
     assert len(part) == 15
     doubled = [*tour.tolist(), *tour.tolist()]
     assert any(doubled[i : i + 15] == part.tolist() for i in range(20))
-    cover = problem_class("min-vertex")(problem_class("min-vertex").generate(20))
-    cover.reset(seed=0)
-    kept = cover.reopened(np.arange(20), 0.5, np.random.default_rng(0))
-    assert 0 < len(kept) < 20
+
+
+def test_a_part_of_the_best_cover_is_decided_again():
+    cls = problem_class("min-vertex")
+    env = cls(cls.generate(20))
+    env.reset(seed=0)
+    cover = cls.improve(env.instance, None, 0)
+    outside = set(range(20)) - set(cover.tolist())
+    for share, seed in itertools.product((0.05, 0.5, 1.0), range(5)):
+        kept = set(env.reopened(cover, share, np.random.default_rng(seed)).tolist())
+        added = kept & outside
+        assert len(added) == max(1, round(share * len(outside)))
+        neighbours = [set() for _ in range(20)]
+        for u, v in env.instance.array("edges").T.tolist():
+            neighbours[u].add(v)
+            neighbours[v].add(u)
+        assert kept - added == {v for v in cover.tolist() if not neighbours[v] & outside <= added}
+    assert env.reopened(np.arange(20), 0.5, np.random.default_rng(0)) is None
+
+
+@pytest.mark.parametrize("name", ["tsp", "min-vertex"])
+@pytest.mark.parametrize("features", ["full", "paper"])
+def test_a_start_with_decisions_is_the_state_that_these_decisions_lead_to(name, features):
+    cls = problem_class(name)
+    instance = cls.generate(20)
+    stepped, begun = cls(instance, features=features), cls(instance, features=features)
+    decided = np.random.default_rng(3).permutation(20)[:12]
+    stepped.reset(seed=0, options={"start": [int(decided[0])] if name == "tsp" else []})
+    for action in decided[1:] if name == "tsp" else decided:
+        stepped.step(action)
+    begun.reset(seed=0, options={"start": decided})
+    assert begun.objective() == stepped.objective()
+    assert np.array_equal(begun.action_mask(), stepped.action_mask())
+    for ours, theirs in zip(
+        begun.get_graphs().values(), stepped.get_graphs().values(), strict=True
+    ):
+        for columns, others in (
+            (ours.nodes, theirs.nodes),
+            (ours.edge_attributes, theirs.edge_attributes),
+        ):
+            assert columns.keys() == others.keys()
+            for key, column in columns.items():
+                assert np.array_equal(column, others[key]), key
 
 
 @pytest.mark.parametrize("search", ["sample", "reconstruct", "auto"])
