@@ -32,7 +32,7 @@ from lagco.store import readable_json, write_atomically  # noqa: E402
 
 SIZES = {
     "tsp": (100,),
-    "min-vertex": (150,),
+    "min-vertex": (150, 400),
     "max-cut": (100,),
     "placement": (50,),
     "ospf": (20,),

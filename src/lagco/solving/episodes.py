@@ -198,7 +198,7 @@ class Episodes:
         }.get(self._search, list(_WAYS))
         for number in itertools.count(len(starts)):
             seed, start = self._task.seed + number, starts[number % len(starts)]
-            way = self._ways.choose(ways, self._rng)
+            way = self._ways.choose(ways)
             shares = _WAYS[way]
             if shares is not None and self._best is not None:
                 part = env.reopened(self._best.solution, self._rng.uniform(*shares), self._rng)
@@ -313,26 +313,31 @@ class _Ways:
 
     def __init__(self, maximise: bool) -> None:
         self._maximise = maximise
-        self._begun: dict[int, tuple[str, Found | None]] = {}
+        self._begun: dict[int, tuple[str, Found | None, float]] = {}
         self._won = dict.fromkeys(_WAYS, 0)
-        self._decided = dict.fromkeys(_WAYS, 0)
+        self._ended = dict.fromkeys(_WAYS, 0)
+        self._cost = dict.fromkeys(_WAYS, 0.0)  # decisions; of episodes under way, the usual number
 
-    def choose(self, ways: list[str], rng: np.random.Generator) -> str:
-        """One of the ways, drawn in proportion to its successes per decision."""
-        usual = max(1, max(self._decided.values()))
-        rates = np.array([(self._won[way] + _PRIOR) / (self._decided[way] + usual) for way in ways])
-        parts = _LEAST + (1.0 - _LEAST * len(ways)) * rates / rates.sum()
-        return ways[int(rng.choice(len(ways), p=parts / parts.sum()))]
+    def choose(self, ways: list[str]) -> str:
+        """One of the ways: each has decisions in proportion to its successes per decision."""
+        usual = max(1.0, *self._cost.values())
+        rates = {way: (self._won[way] + _PRIOR) / (self._cost[way] + usual) for way in ways}
+        total = sum(rates.values())
+        least = _LEAST / (1.0 - _LEAST * len(ways))
+        return min(ways, key=lambda way: self._cost[way] / (rates[way] / total + least))
 
     def begin(self, seed: int, way: str, best: Found | None) -> None:
         """Note an episode that begins, and the best solution at that time."""
-        self._begun[seed] = way, best
+        usual = max(1.0, self._cost[way] / max(1, self._ended[way]))
+        self._begun[seed] = way, best, usual
+        self._cost[way] += usual
 
     def end(self, episode: Episode, value: float) -> None:
         """Note what came of an episode."""
         if episode.seed not in self._begun:
             return
-        way, best = self._begun.pop(episode.seed)
-        self._decided[way] += len(episode.actions)
+        way, best, usual = self._begun.pop(episode.seed)
+        self._ended[way] += 1
+        self._cost[way] += len(episode.actions) - usual
         if best is None or improvement(value, best.objective, maximise=self._maximise) > 0:
             self._won[way] += 1

@@ -27,6 +27,7 @@ from lagco.problems.min_vertex.kernels import (
     exchange_around,
     select_most_bare,
     select_node,
+    sole_neighbours,
     update_lowest,
 )
 
@@ -292,7 +293,8 @@ class MinVertex(Problem):
     def reopened(self, solution: Array, share: float, rng: np.random.Generator) -> Any:
         """The cover with a share of the other nodes, near each other, and without what these cover.
 
-        Nodes of the cover are left out whose neighbours outside of it are all among the new ones.
+        Nodes of the cover are left out whose neighbours outside of it are all among the new ones;
+        the first of these is one for which there is such a node, if there is any.
         """
         first, neighbours, _ = self._adjacency
         chosen = np.zeros(self.instance.size, dtype=bool)
@@ -301,7 +303,9 @@ class MinVertex(Problem):
         if not len(outside):
             return None
         count = max(1, round(share * len(outside)))
-        exchange_around(first, neighbours, int(rng.choice(outside)), chosen, count)
+        needs = np.flatnonzero(sole_neighbours(first, neighbours, chosen))
+        centre = rng.choice(needs if len(needs) else outside)
+        exchange_around(first, neighbours, int(centre), chosen, count)
         return np.flatnonzero(chosen)
 
     def draw_on(self, axes: Any) -> None:

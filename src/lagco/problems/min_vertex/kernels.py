@@ -138,6 +138,24 @@ def select_most_bare(first, neighbours, selected, bare, left):  # type: ignore[n
 
 
 @njit(cache=True)
+def sole_neighbours(first, neighbours, chosen):  # type: ignore[no-untyped-def]
+    """Nodes outside of the cover `chosen` that are the only such neighbour of a node in it: (n,)
+    bool."""
+    sole = np.zeros(len(chosen), dtype=np.bool_)
+    for node in range(len(chosen)):
+        if not chosen[node]:
+            continue
+        count = last = 0
+        for k in range(first[node], first[node + 1]):
+            if not chosen[neighbours[k]]:
+                count += 1
+                last = neighbours[k]
+        if count == 1:
+            sole[last] = True
+    return sole
+
+
+@njit(cache=True)
 def exchange_around(first, neighbours, centre, chosen, count):  # type: ignore[no-untyped-def]
     """Set `count` nodes that are not set in the cover `chosen`, those with the fewest hops to
     `centre` first, and unset those of the cover that had no other neighbours outside of it."""
