@@ -175,15 +175,16 @@ def _solve_folder(
             raise UsageError(f"{name} {value}: works on a single file, and {folder} is a folder")
     if out is None:
         raise UsageError(f"{folder} is a folder: give --out, a CSV file for the table")
-    failed, number = [], 0
-    for number, row in enumerate(solve_folder(folder, out, **options), 1):
+    tried, failed = 0, []
+    for row in solve_folder(folder, out, **options):
         typer.echo(f"{row['file']}: {row['objective'] or row['error']}")
+        tried += 1
         failed += [row["file"]] if row["error"] else []
-    typer.echo(f"table written to {out}" if number else f"nothing to do: all stand in {out}")
+    typer.echo(f"table written to {out}" if tried else f"nothing to do: all stand in {out}")
     if failed:
         named = ", ".join(failed[:_NAMED]) + (", …" if len(failed) > _NAMED else "")
         raise LagcoError(
-            f"{len(failed)} of {number} files could not be solved: {named}; {out} has the reasons, "
+            f"{len(failed)} of {tried} files could not be solved: {named}; {out} has the reasons, "
             "and the same command tries them again"
         )
 
