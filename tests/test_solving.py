@@ -4,6 +4,7 @@ import gzip
 import itertools
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -641,6 +642,17 @@ def test_a_folder_is_solved_into_a_table_and_gone_on_with(tmp_path):
     out.write_text("something else")
     with pytest.raises(LagcoError, match="not a table of answers"):
         list(solve_folder(folder, out))
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "objective"),
+    [("towns.tsp", "cities", "length of the tour"), ("ring.rud", "nodes", "weight between")],
+)
+def test_sizes_and_values_say_what_they_count(name, size, objective):
+    found = CliRunner().invoke(app, ["solve", str(DATA / name), "--by", "solver", "--turns", "1"])
+    lines = dict(line.split(None, 1) for line in found.stdout.splitlines())
+    assert re.fullmatch(rf"\d+ {size}", lines["size"].strip())
+    assert re.match(rf"[\d.]+ \({objective}", lines["objective"])
 
 
 def test_failures_in_a_folder_are_counted_and_named(tmp_path):

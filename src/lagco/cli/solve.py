@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from lagco.cli.options import INTERRUPTED, Decoder, Dpi, Neighbours, Side
-from lagco.cli.output import AsJson, duration, print_facts, print_json
+from lagco.cli.output import AsJson, duration, print_facts, print_json, text
 from lagco.compiled_code import is_ready
 from lagco.errors import LagcoError, UsageError
 
@@ -189,11 +189,22 @@ def _solve_folder(
         )
 
 
+def _sizes(found: dict[str, Any]) -> dict[str, str]:
+    """Size and objective with what they count, where that is known."""
+    from lagco.registration import ENTRIES
+
+    entry = ENTRIES.get(found["problem"])
+    size, objective = str(found["size"]), text(found["objective"])
+    if entry is not None and entry.objective:
+        size, objective = f"{size} {entry.unit}", f"{objective} ({entry.objective})"
+    return {"size": size, "objective": objective}
+
+
 def _print(found: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    shown = {name: found[name] for name in ("problem", "instance", "size", "objective")}
+    shown = {name: found[name] for name in ("problem", "instance")} | _sizes(found)
     shown["valid"] = "yes, checked from scratch" if found["valid"] else "no"
     if found["score"] is not None:
         shown["score"] = found["score"]
