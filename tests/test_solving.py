@@ -4,6 +4,7 @@ import gzip
 import itertools
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import lagco
 from lagco.agents.shipped import default_agent, shipped_problems
 from lagco.cli import app
 from lagco.core.problem import Problem
-from lagco.errors import InstanceError, LagcoError, UnknownName, UsageError
+from lagco.errors import InstanceError, LagcoError, UnknownName, UsageError, WriteError
 from lagco.generation import generate_instance
 from lagco.instances import Instance
 from lagco.instances.formats import read, read_solution
@@ -680,6 +681,55 @@ def test_a_folder_is_solved_into_a_table_and_gone_on_with(tmp_path):
     out.write_text("something else")
     with pytest.raises(LagcoError, match="not a table of answers"):
         list(solve_folder(folder, out))
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "objective"),
+    [("towns.tsp", "cities", "length of the tour"), ("ring.rud", "nodes", "weight between")],
+)
+def test_sizes_and_values_say_what_they_count(name, size, objective):
+    found = CliRunner().invoke(app, ["solve", str(DATA / name), "--by", "solver", "--turns", "1"])
+    lines = dict(line.split(None, 1) for line in found.stdout.splitlines())
+    assert re.fullmatch(rf"\d+ {size}", lines["size"].strip())
+    assert re.match(rf"[\d.]+ \({objective}", lines["objective"])
+
+
+def test_failures_in_a_folder_are_counted_and_named(tmp_path):
+    folder, out = tmp_path / "files", tmp_path / "results.csv"
+    folder.mkdir()
+    for name in ("a.txt", "b.txt"):
+        (folder / name).write_text("nothing to solve")
+    (folder / "towns.tsp").write_bytes((DATA / "towns.tsp").read_bytes())
+    command = ["solve", str(folder), "--out", str(out), "--by", "solver", "--turns", "2"]
+    found = CliRunner().invoke(app, command)
+    assert found.exit_code == 1
+    assert "2 of 3 files could not be solved: a.txt, b.txt;" in str(found.exception)
+    assert f"table written to {out}" in found.stdout
+    assert len(out.read_text().splitlines()) == 4  # those after the failures are solved, too
+    for name in ("a.txt", "b.txt"):
+        (folder / name).unlink()
+    found = CliRunner().invoke(app, command)
+    assert found.exit_code == 0 and "nothing to do" in found.stdout
+
+
+@pytest.mark.parametrize("option", ["--out", "--plot", "--trace"])
+def test_a_file_that_cannot_be_written_is_noticed_before_the_search(tmp_path, monkeypatch, option):
+    (tmp_path / "taken").write_text("")
+    monkeypatch.setattr(lagco, "solve", lambda *_, **__: pytest.fail("it searched"))
+    for path in (tmp_path / "taken" / "deeper" / "x.png", tmp_path):
+        found = CliRunner().invoke(app, ["solve", str(DATA / "towns.tsp"), option, str(path)])
+        assert isinstance(found.exception, LagcoError) and str(path) in str(found.exception)
+
+
+def test_a_table_that_cannot_be_written_is_noticed_before_the_search(tmp_path, monkeypatch):
+    (tmp_path / "taken").write_text("")
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "towns.tsp").write_bytes((DATA / "towns.tsp").read_bytes())
+    searched = []
+    monkeypatch.setattr("lagco.solving.folder.solve", lambda *given, **_: searched.append(given))
+    with pytest.raises(WriteError, match="cannot be written"):
+        list(solve_folder(tmp_path / "files", tmp_path / "taken" / "x.csv"))
+    assert not searched
 
 
 def test_fixed_edges_are_refused_by_name(tmp_path):

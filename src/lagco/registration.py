@@ -31,6 +31,7 @@ class ProblemEntry:
         summary: one sentence about it.
         unit: what the size of an instance counts.
         drawn_unit: what the size counts that instances are drawn by, where that is another.
+        objective: what its objective is, for a reader of the value.
     """
 
     name: str
@@ -39,6 +40,7 @@ class ProblemEntry:
     summary: str
     unit: str = "size"
     drawn_unit: str = ""
+    objective: str = ""
 
     def load(self) -> Any:
         """The class, imported when it is asked for."""
@@ -55,6 +57,7 @@ _OWN = {
             "lagco.problems.tsp:TSP",
             "shortest closed tour; decide on the next city",
             "cities",
+            objective="length of the tour",
         ),
         ProblemEntry(
             "min-vertex",
@@ -62,6 +65,7 @@ _OWN = {
             "lagco.problems.min_vertex:MinVertex",
             "fewest nodes that cover all edges; decide on the next node",
             "nodes",
+            objective="nodes of the cover",
         ),
         ProblemEntry(
             "max-cut",
@@ -69,6 +73,7 @@ _OWN = {
             "lagco.problems.max_cut:MaxCut",
             "two sides with the most weight between; decide on the node to move",
             "nodes",
+            objective="weight between the sides",
         ),
         ProblemEntry(
             "placement",
@@ -76,6 +81,7 @@ _OWN = {
             "lagco.problems.placement:Placement",
             "virtual machines on physical ones, five aims; decide on a machine and its new host",
             "virtual machines",
+            objective="mean of five aims, each from 0 to 1",
         ),
         ProblemEntry(
             "ospf",
@@ -84,6 +90,7 @@ _OWN = {
             "link weights that keep the fullest link low; decide on a link and its weight's change",
             "links",
             "routers",
+            objective="load of the fullest link, 1 is full",
         ),
         ProblemEntry(
             "traffic",
@@ -92,6 +99,7 @@ _OWN = {
             "paths that keep the fullest link low; decide on a demand and its path",
             "demands",
             "routers",
+            objective="load of the fullest link, 1 is full",
         ),
         ProblemEntry(
             "cyber-path",
@@ -99,6 +107,7 @@ _OWN = {
             "lagco.problems.cyber_path:CyberPath",
             "own the hosts of a partly visible network; decide on source, target, vulnerability",
             "hosts",
+            objective="owned hosts",
         ),
     )
 }

@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pytest
 
+import lagco
 from lagco.agents.discrete import without_summary
 from lagco.agents.padding import PaddedActions, PaddingObservation, TooLarge, Widths
 from lagco.core.spec import Function
-from lagco.errors import LagcoError, SpecError
+from lagco.errors import LagcoError, SpecError, UsageError
 from lagco.problems import problem_class
 from tests.agents.brief import (
     METHODS,
@@ -22,6 +23,7 @@ from tests.agents.brief import (
     training_env,
     weights_of,
 )
+from tests.core.test_sampling import Detours
 from tests.latent.conftest import brief_space
 
 DISCRETE = [name for name in METHODS if "discrete" in name]
@@ -346,3 +348,23 @@ def test_masked_policy_learns_one_instance(method):
     actor = make_actor(method, problem, weights_of(method, model), METHODS[method].facts(env))
     learned = play(problem, actor, 10)
     assert learned > play(problem, RandomActor(problem), 10) + 0.05
+
+
+@pytest.mark.parametrize("method", ["p-discrete", "p-discrete-m"])
+@pytest.mark.parametrize(("n", "count"), [(6, 12 * 7**5), (12, 24 * 13**5)])
+def test_more_actions_than_outputs_are_refused_before_any_is_asked_for(tmp_path, method, n, count):
+    """Raw actions of an environment with paths: too many to list, and to have outputs for."""
+    asked = []
+
+    class Watched(Detours):
+        def __init__(self):
+            super().__init__(n=n)
+            asked.append(self)
+
+        def all_actions(self):
+            pytest.fail("raw actions were listed")
+
+    with pytest.raises(UsageError, match=f"has {count} raw actions, and {method} needs") as caught:
+        lagco.train(Watched, seeds=[0], out=tmp_path / "agent", method=method, progress=False)
+    assert str(caught.value).startswith("watched: ") and "projection" in str(caught.value)
+    assert sum(env.asked for env in asked) < 2000

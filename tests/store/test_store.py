@@ -15,12 +15,12 @@ from lagco.agents.bundle import AGENT
 from lagco.agents.checkpoint import CHECKPOINT_KIND
 from lagco.agents.training import RUN_KIND
 from lagco.embedding.storage import ENCODER
-from lagco.errors import LagcoError
+from lagco.errors import LagcoError, WriteError
 from lagco.instances.dataset import DATA_SET, TIMES
 from lagco.instances.native import INSTANCE
 from lagco.latent.files import SPACE
 from lagco.problems import list_problems
-from lagco.store import Kind, Mismatch, check, parse_json
+from lagco.store import Kind, Mismatch, check, check_writable, parse_json
 from lagco.store.tensors import header_of, pack_tensors
 from lagco.study.claims import CLAIM
 from lagco.study.ledger import FAILURE, NOTE, RECORD
@@ -235,3 +235,14 @@ def test_tensors_are_written_as_safetensors_reads_them(header):
         assert found[name].dtype == array.dtype.newbyteorder("=")
     if header is not None:
         assert header_of(content) == header
+
+
+def test_whether_a_file_could_be_written(tmp_path):
+    check_writable(tmp_path / "new" / "deeper" / "x.json")
+    assert not any(tmp_path.iterdir())  # nothing is left behind
+    (tmp_path / "taken").write_text("as it was")
+    check_writable(tmp_path / "taken")
+    assert (tmp_path / "taken").read_text() == "as it was"
+    for path in (tmp_path, tmp_path / "taken" / "x.json", tmp_path / ("x" * 300)):
+        with pytest.raises(WriteError, match="cannot be written"):
+            check_writable(path)

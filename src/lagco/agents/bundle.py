@@ -6,12 +6,12 @@ import platform
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lagco.agents.agent import Agent
 from lagco.agents.config import train_config
 from lagco.agents.method import Method
-from lagco.agents.network import WIDTHS, AgentWeights
+from lagco.agents.network import WIDTHS, AgentWeights, NetworkFactory
 from lagco.agents.registry import method_of
 from lagco.arrays import Array
 from lagco.core.declaration import Declaration, read_declaration
@@ -24,9 +24,6 @@ from lagco.latent.space import LatentSpace
 from lagco.problems import AnyProblem, problem_class, registered_class
 from lagco.registration import ENTRIES
 from lagco.store import COUNT, SHA256, TEXT, Described, Kind, Mismatch, array_of, check, object_of
-
-if TYPE_CHECKING:
-    from lagco.agents.own_network import NetworkFactory
 
 DESCRIPTION, WEIGHTS, SPACE = "agent.json", "agent.safetensors", "space"
 _PACKAGES = ("lagco", "torch", "stable-baselines3", "sb3-contrib", "numpy")

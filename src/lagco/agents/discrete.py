@@ -99,6 +99,7 @@ class PaddingVecEnv(_PaddedActionEnv):
         problem: the problem class.
         instances: training instances.
         pad_to: instances to reserve room for beside these; the widths are the maxima over all.
+        method: name of the method, for errors.
         options: see :class:`ProblemVecEnv`.
     """
 
@@ -109,10 +110,11 @@ class PaddingVecEnv(_PaddedActionEnv):
         problem: type[Problem],
         instances: Sequence[Instance],
         pad_to: Sequence[Instance] = (),
+        method: str = "a discrete method",
         **options: Any,
     ) -> None:
         features = options.get("features", "full")
-        self.widths = Widths.over(problem, [*instances, *pad_to], features, views=True)
+        self.widths = Widths.over(problem, [*instances, *pad_to], features, True, method)
         super().__init__(problem, instances, **options)
 
     def _spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
@@ -143,6 +145,7 @@ class PooledVecEnv(LatentVecEnv, _PaddedActionEnv):
         instances: training instances.
         space: the latent space.
         pad_to: instances to reserve room for beside these; the widths are the maxima over all.
+        method: name of the method, for errors.
         options: see :class:`ProblemVecEnv`.
     """
 
@@ -152,10 +155,11 @@ class PooledVecEnv(LatentVecEnv, _PaddedActionEnv):
         instances: Sequence[Instance],
         space: LatentSpace,
         pad_to: Sequence[Instance] = (),
+        method: str = "a discrete method",
         **options: Any,
     ) -> None:
         features = options.get("features", "full")
-        self.widths = Widths.over(problem, [*instances, *pad_to], features, views=False)
+        self.widths = Widths.over(problem, [*instances, *pad_to], features, False, method)
         super().__init__(problem, instances, without_summary(space), Decoder(), **options)
 
     def _action_space(self) -> gym.Space[Any]:
@@ -215,7 +219,7 @@ class DiscreteMethod(Method):
         config: PPOConfig,
         pad_to: Sequence[Instance] = (),
     ) -> ProblemVecEnv:
-        options = vec_env_options(config)
+        options = {**vec_env_options(config), "method": self.name}
         if not self.latent:
             return PaddingVecEnv(problem, instances, pad_to, **options)
         return PooledVecEnv(problem, instances, self._checked(space), pad_to, **options)

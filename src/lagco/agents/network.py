@@ -30,7 +30,9 @@ ACTIVATION = "activation"
 OWN, WIDTHS = "own", "widths"
 
 #: weight and bias (out,) per linear layer
-Layers: TypeAlias = "Sequence[tuple[Array, Array]]"
+Layers: TypeAlias = Sequence[tuple[Array, Array]]
+#: (inputs, outputs) -> a torch module from (B, inputs) to (B, outputs)
+NetworkFactory: TypeAlias = Callable[[int, int], Any]
 
 
 class Network(Protocol):

@@ -5,20 +5,17 @@ A bundle holds only their state; whoever loads it brings the class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
 from stable_baselines3.common.base_class import BaseAlgorithm
 from torch import Tensor, nn
 
-from lagco.agents.network import OWN, WIDTHS
+from lagco.agents.network import OWN, WIDTHS, NetworkFactory
 from lagco.arrays import Array
 from lagco.errors import UsageError
-
-#: (inputs, outputs) -> a module from (B, inputs) to (B, outputs)
-NetworkFactory: TypeAlias = "Callable[[int, int], nn.Module]"
 
 
 class OwnNetwork(nn.Module):

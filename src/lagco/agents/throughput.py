@@ -20,6 +20,9 @@ from lagco.latent.space import LatentSpace
 
 #: parts of a training step; what is in none of them is `other`
 PARTS = ("environment", "encode", "observe", "search", "network", "update", "other")
+#: rounds until a taught agent does all that it does later: its policy learns in the first, its
+#: ranker in the second, and it begins episodes itself in the third
+_TAUGHT_ROUNDS = 3
 #: environments of the reference run
 _CARTPOLES = 8
 
@@ -38,7 +41,7 @@ def bench_throughput(
         problems: sizes of the instances by problem.
         methods: of these, all on the same instances.
         features: feature set.
-        steps: to time, after a first rollout.
+        steps: to time, after a first rollout (three of taught methods).
         seed: of everything.
 
     Returns:
@@ -126,14 +129,15 @@ def time_training(
     steps: int,
     clock: PartClock | None = None,
 ) -> tuple[float, Any, Any]:
-    """Steps per second after a first rollout; the model; its environment."""
+    """Steps per second once every part has run; the model; its environment."""
     chosen = method_of(config.method)
     env = chosen.env(problem, instances, space if chosen.latent else None, config)
     with lean_torch():
         model = chosen.model(env, config)
         if clock is not None:
             clock.watch_training(model, env)
-        model.learn(config.rollout)
+        for _ in range(_TAUGHT_ROUNDS if chosen.taught else 1):
+            model.learn(config.rollout, reset_num_timesteps=False)
         if clock is not None:
             clock.restart()
         return _rate(model, steps), model, env

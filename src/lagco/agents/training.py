@@ -25,8 +25,8 @@ from lagco.agents.curve import Curve, Report
 from lagco.agents.latent_env import LatentVecEnv
 from lagco.agents.lean import lean_torch
 from lagco.agents.loggers import make_logger, writer_names
-from lagco.agents.network import AgentWeights
-from lagco.agents.own_network import NetworkFactory, use_network
+from lagco.agents.network import AgentWeights, NetworkFactory
+from lagco.agents.own_network import use_network
 from lagco.agents.projection import PointConfig
 from lagco.agents.registry import method_of
 from lagco.agents.rounds import PatienceLost, Rounds, all_callbacks, given_callbacks

@@ -16,6 +16,8 @@ from lagco.errors import TooLarge, UsageError
 from lagco.instances import Instance
 from lagco.store import Schema, object_of
 
+#: raw actions that a discrete method has an output for at most; beyond, one decision takes seconds
+MOST_OUTPUTS = 100_000
 _COUNT: Schema = {"type": "integer", "minimum": 0, "maximum": 1 << 31}
 #: JSON schema of :meth:`Widths.facts`
 FACTS: Schema = object_of(
@@ -49,9 +51,22 @@ class Widths:
 
     @classmethod
     def over(
-        cls, problem: type[Problem], instances: Sequence[Instance], features: str, views: bool
+        cls,
+        problem: type[Problem],
+        instances: Sequence[Instance],
+        features: str,
+        views: bool,
+        method: str = "a discrete method",
     ) -> Widths:
-        """The maxima over training instances; `views`: whether observations are padded too."""
+        """The maxima over training instances.
+
+        Args:
+            problem: the problem class.
+            instances: training instances, and those to reserve room for.
+            features: feature set.
+            views: whether observations are padded, too.
+            method: named where an instance has more than :data:`MOST_OUTPUTS` raw actions.
+        """
         env: Problem | None = None
         largest = cls(0)
         for instance in instances:
@@ -63,13 +78,17 @@ class Widths:
                     env = problem(instance, features=features)
                 env.reset(seed=0, options={"instance": instance})
                 count = count or env.num_actions
+            if count > MOST_OUTPUTS:
+                raise UsageError(
+                    f"{problem.name}: the instance {instance.name!r} has {count} raw actions, and "
+                    f"{method} needs an output for each, at most {MOST_OUTPUTS}; use a method that "
+                    "searches among actions, such as 'projection' or 'taught-projection', or "
+                    "smaller instances"
+                )
+            if views or not found.actions:
+                assert env is not None
                 found = cls(count, *_needed(env)) if views else cls(count)
             largest = largest.joined(found)
-        if largest.actions > LISTING_CAP:
-            raise UsageError(
-                f"{problem.name}: an instance has {largest.actions} raw actions, more than the "
-                f"{LISTING_CAP} that are ever listed; a discrete method needs one output for each"
-            )
         return largest
 
     def joined(self, other: Widths) -> Widths:

@@ -8,9 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from lagco.cli.options import INTERRUPTED, Decoder, Dpi, Neighbours, Side
-from lagco.cli.output import AsJson, duration, print_facts, print_json
+from lagco.cli.output import AsJson, duration, print_facts, print_json, text
 from lagco.compiled_code import is_ready
-from lagco.errors import UsageError
+from lagco.errors import LagcoError, UsageError
+
+#: files that could not be solved and are named
+_NAMED = 10
 
 
 def solve(
@@ -116,8 +119,6 @@ def solve(
         from lagco.core.picture import check_picture
 
         check_picture(plot, side, dpi)
-    if out is not None and out.is_dir():
-        raise UsageError(f"--out {out}: is a folder; name a file for the solution")
     if agent not in (None, "default") and not Path(str(agent)).exists():
         # a short portfolio may end before it loads the agent, and would not notice
         raise UsageError(f"--agent {agent}: no such folder; lagco train makes agents")
@@ -147,13 +148,21 @@ def solve(
 
 
 def _check_files(file: Path, written: dict[str, Path | None]) -> None:
-    """Refuse to write over the instance, or two results to one file."""
+    """Refuse to write over the instance, two results to one file, or where nothing can be written.
+
+    A search is long, and its answer should not be lost for want of a file.
+    """
+    from lagco.store import check_writable
+
     taken = {file.resolve(): "the instance"}
     for option, path in written.items():
         if path is not None:
             what = taken.setdefault(path.resolve(), option)
             if what != option:
                 raise UsageError(f"{option} {path}: is the file of {what}; name another file")
+            if path.is_dir():
+                raise UsageError(f"{option} {path}: is a folder; name a file")
+            check_writable(path)
 
 
 def _solve_folder(
@@ -166,19 +175,36 @@ def _solve_folder(
             raise UsageError(f"{name} {value}: works on a single file, and {folder} is a folder")
     if out is None:
         raise UsageError(f"{folder} is a folder: give --out, a CSV file for the table")
-    failed = 0
+    tried, failed = 0, []
     for row in solve_folder(folder, out, **options):
         typer.echo(f"{row['file']}: {row['objective'] or row['error']}")
-        failed += bool(row["error"])
-    about = f"; {failed} could not be solved, the same command tries them again" if failed else ""
-    typer.echo(f"table written to {out}{about}")
+        tried += 1
+        failed += [row["file"]] if row["error"] else []
+    typer.echo(f"table written to {out}" if tried else f"nothing to do: all stand in {out}")
+    if failed:
+        named = ", ".join(failed[:_NAMED]) + (", …" if len(failed) > _NAMED else "")
+        raise LagcoError(
+            f"{len(failed)} of {tried} files could not be solved: {named}; {out} has the reasons, "
+            "and the same command tries them again"
+        )
+
+
+def _sizes(found: dict[str, Any]) -> dict[str, str]:
+    """Size and objective with what they count, where that is known."""
+    from lagco.registration import ENTRIES
+
+    entry = ENTRIES.get(found["problem"])
+    size, objective = str(found["size"]), text(found["objective"])
+    if entry is not None and entry.objective:
+        size, objective = f"{size} {entry.unit}", f"{objective} ({entry.objective})"
+    return {"size": size, "objective": objective}
 
 
 def _print(found: dict[str, Any], as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    shown = {name: found[name] for name in ("problem", "instance", "size", "objective")}
+    shown = {name: found[name] for name in ("problem", "instance")} | _sizes(found)
     shown["valid"] = "yes, checked from scratch" if found["valid"] else "no"
     if found["score"] is not None:
         shown["score"] = found["score"]

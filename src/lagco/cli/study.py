@@ -230,6 +230,7 @@ def _print_plan(
     from lagco.study.engines import engine_of
     from lagco.study.estimate import estimate, to_do
 
-    print_table("to do", ("kind", "tasks"), to_do(settings, Ledger(out)).items())
+    ledger = Ledger(out)
+    print_table("to do", ("kind", "tasks"), to_do(settings, ledger).items())
     with closing(engine_of(engine, workers or settings.workers, address)) as made:
-        print_estimate(estimate(settings, made), made.workers)
+        print_estimate(estimate(settings, ledger, made), made.workers)

@@ -40,7 +40,7 @@ def print_status(found: Status) -> None:
 
 
 def print_estimate(found: Estimate, workers: int) -> None:
-    """Rates, and the time they add up to."""
+    """Times of runs, and what they add up to."""
     rows = [
         (
             row["problem"],
@@ -49,12 +49,13 @@ def print_estimate(found: Estimate, workers: int) -> None:
             f"{row['steps_per_s']:.0f}",
             duration(row["train_s"]),
             duration(row["test_s"]),
+            row["source"],
         )
         for row in found.rows
     ]
     if rows:
-        columns = ("problem", "method", "runs", "steps/s", "training a run", "testing it")
-        print_table("rates measured now", columns, rows)
+        columns = ("problem", "method", "runs", "steps/s", "train", "test", "from")
+        print_table("processor time of a run", columns, rows)
     facts: dict[str, Any] = {"runs": found.runs} if found.runs else {}
     facts |= {part: duration(seconds) for part, seconds in found.seconds.items()}
     print_facts(facts)

@@ -26,9 +26,9 @@ from lagco.instances import Instance
 from lagco.store import canonical_json
 
 #: A class of environments that takes no arguments, or a function that makes one.
-EnvMaker: TypeAlias = "Callable[[], gym.Env[Any, Any]]"
+EnvMaker: TypeAlias = Callable[[], gym.Env[Any, Any]]
 #: What ``reset(options=...)`` is given.
-Options: TypeAlias = "Mapping[str, Any]"
+Options: TypeAlias = Mapping[str, Any]
 
 #: entries of ``info`` that the problem itself writes
 _OWN_ENTRIES = {"objective", "objective_best", "reward_terms", "shaped_reward"}

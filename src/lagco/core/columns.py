@@ -11,9 +11,9 @@ from lagco.arrays import Array
 from lagco.errors import SpecError
 
 #: A numeric array whose first axis runs over nodes or edges, or a list (texts, lists of texts).
-Column: TypeAlias = "Array | list[Any]"
+Column: TypeAlias = Array | list[Any]
 #: Which rows of a column: one, several, or (None) all of them.
-Rows: TypeAlias = "int | Array | slice | None"
+Rows: TypeAlias = int | Array | slice | None
 
 
 def differing_rows(first: Column, second: Column) -> Array:

@@ -13,7 +13,7 @@ from lagco.errors import UsageError
 from lagco.instances import DataSet, Instance
 
 #: Where instances come from: a folder or file, a data set, instances, or options of ``reset``.
-Data: TypeAlias = "str | Path | DataSet | Sequence[Instance] | Options | Sequence[Options]"
+Data: TypeAlias = str | Path | DataSet | Sequence[Instance] | Options | Sequence[Options]
 
 
 def instances_from(

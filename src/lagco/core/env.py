@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 #: Flat, or one mapping per view.
-Attributes: TypeAlias = "Mapping[str, Attribute] | Mapping[str, Mapping[str, Attribute]]"
+Attributes: TypeAlias = Mapping[str, Attribute] | Mapping[str, Mapping[str, Attribute]]
 
 #: Listing more raw actions than this is refused; nothing in lagco needs it for sets of that size.
 LISTING_CAP = 2_000_000

@@ -19,7 +19,7 @@ EXTRACTORS = ("onehot", "bert")
 
 #: Attribute name to the value it must have, or to a predicate over the attribute's array.
 Condition: TypeAlias = Mapping[str, Any]
-Extractor: TypeAlias = "str | Callable[[Any], Any]"
+Extractor: TypeAlias = str | Callable[[Any], Any]
 
 
 @dataclass(frozen=True, kw_only=True)

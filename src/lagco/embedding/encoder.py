@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 #: (node width, message width, out channels) -> torch module, see OwnGraphEncoder
-NetworkClass: TypeAlias = "Callable[[int, int, int], Any]"
+NetworkClass: TypeAlias = Callable[[int, int, int], Any]
 
 
 @dataclass

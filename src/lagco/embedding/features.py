@@ -15,7 +15,7 @@ from lagco.embedding.feature_kernels import FACTS, TYPES, note_rows, sync_column
 from lagco.embedding.layout import TableLayout, ViewLayout
 from lagco.errors import SpecError
 
-Readers: TypeAlias = "Mapping[str, AttributeReader]"
+Readers: TypeAlias = Mapping[str, AttributeReader]
 
 #: Of noted rows that lie so close together all between them are compared: faster than one by one.
 _SPAN = 1024

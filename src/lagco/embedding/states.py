@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from lagco.embedding.network import GraphBatch
 
 #: An environment, or a function that makes one (it is dropped after its states are collected).
-EnvSource: TypeAlias = "ContinuousEnv | Callable[[], ContinuousEnv]"
-Snapshot: TypeAlias = "dict[str, GraphView]"
+EnvSource: TypeAlias = ContinuousEnv | Callable[[], ContinuousEnv]
+Snapshot: TypeAlias = dict[str, GraphView]
 
 _EPISODE_CAP = 5_000
 _EPISODES = 32

@@ -35,7 +35,7 @@ Views: TypeAlias = Mapping[str, GraphView]
 Embeddings: TypeAlias = Mapping[str, Array]
 
 #: writes one part of an observation to its place
-Writer: TypeAlias = "Callable[[Views, Embeddings, Array], None]"
+Writer: TypeAlias = Callable[[Views, Embeddings, Array], None]
 
 #: poolings that are compiled, all in one pass, with their codes there
 _COMPILED: tuple[tuple[AnyPooling, int], ...] = (

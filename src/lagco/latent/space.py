@@ -48,7 +48,7 @@ from lagco.rollout import walk
 from lagco.search import Metric, Neighbours
 
 T = TypeVar("T")
-EnvSource: TypeAlias = "ContinuousEnv | Callable[[], ContinuousEnv]"
+EnvSource: TypeAlias = ContinuousEnv | Callable[[], ContinuousEnv]
 
 #: poolings of the action set in the observation, per feature set
 SUMMARY: dict[str, tuple[AnyPooling, ...]] = {

@@ -21,7 +21,7 @@ from lagco.errors import LagcoError, UnknownName, UsageError, suggest
 from lagco.registration import ENTRIES, ProblemEntry
 
 #: a name, ``module:Class``, a class of problems or environments, or what makes an environment
-AnyProblem: TypeAlias = "str | type[Problem] | EnvMaker"
+AnyProblem: TypeAlias = str | type[Problem] | EnvMaker
 
 
 def list_problems() -> list[ProblemEntry]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from lagco.errors import InstanceError, LagcoError
 from lagco.solving.instance import solve
-from lagco.store import write_atomically
+from lagco.store import check_writable, write_atomically
 
 COLUMNS = (
     "file", "problem", "size", "objective", "by", "gap", "bound", "bound_gap", "valid", "seconds",
@@ -33,6 +33,7 @@ def solve_folder(folder: str | Path, out: str | Path, **options: Any) -> Iterato
         the row of each file that was solved now.
     """
     folder, out = Path(folder), Path(out)
+    check_writable(out)
     rows = [row for row in _read(out) if not row["error"]]
     known = {row["file"] for row in rows}
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
@@ -42,7 +43,7 @@ def solve_folder(folder: str | Path, out: str | Path, **options: Any) -> Iterato
         row = dict.fromkeys(COLUMNS, "") | {"file": name}
         try:
             answer = solve(path, **options)
-        except LagcoError as error:
+        except (LagcoError, OSError) as error:
             row["error"] = str(error)
         else:
             if answer.interrupted:

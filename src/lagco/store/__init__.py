@@ -4,7 +4,7 @@
 file holds is listed in ``docs/reference/files.md``.
 """
 
-from lagco.store.files import sha256, write_atomically
+from lagco.store.files import check_writable, sha256, write_atomically
 from lagco.store.kind import SHA256, Described, Kind
 from lagco.store.schema import (
     COUNT,
@@ -33,6 +33,7 @@ __all__ = [
     "array_of",
     "canonical_json",
     "check",
+    "check_writable",
     "object_of",
     "parse_json",
     "read_toml",

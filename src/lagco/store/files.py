@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import tempfile
@@ -25,6 +26,28 @@ def write_atomically(path: str | Path, content: bytes | Iterable[bytes | memoryv
         raise WriteError(
             f"{path}: cannot be written ({error.strerror or error}); what was there is unchanged: "
             "make room or choose another place, and run the same again"
+        ) from error
+
+
+def check_writable(path: str | Path) -> None:
+    """Find out whether a file could be written, before the work for it begins.
+
+    Nothing is left behind: neither the file nor folders above it are made.
+
+    Raises:
+        WriteError: it could not.
+    """
+    path = Path(path)
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        folder = next(parent for parent in path.absolute().parents if parent.exists())
+        with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", suffix=".part", dir=folder):
+            pass
+    except OSError as error:
+        raise WriteError(
+            f"{path}: cannot be written ({error.strerror or error}); name a file in a folder that "
+            "you may write to"
         ) from error
 
 

@@ -9,21 +9,19 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from lagco.problems import problem_class
+from lagco.study.costs import FinishedTasks, RunCost, ShortRuns, short_runs
 from lagco.study.engines import Engine
 from lagco.study.execute import last_settings, run_study
-from lagco.study.ledger import Ledger, Record
+from lagco.study.ledger import Ledger
 from lagco.study.plan import plan_study
 from lagco.study.search_space import read_space
 from lagco.study.settings import (
     PACE,
     TIMED,
-    EmbeddingsSettings,
     GeneralizationSettings,
     ScalabilitySettings,
     Settings,
     ThroughputSettings,
-    TrainingSettings,
     TrainingTimeSettings,
     TuneSettings,
 )
@@ -138,22 +136,18 @@ def study_status(
     return status_of(ledger, plan, workers)
 
 
-# -- how long a study takes, from rates measured now
-
-#: environment steps that are timed per problem and method, one rollout, and instances for them
-_STEPS, _INSTANCES = 512, 6
-#: time of a look at an action space, and of its two encoders, over that of one encoder
-_LOOK = 3.0
+# -- how long a study takes
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Time that a study will take on one worker.
+    """Processor time that a study takes on one worker.
 
     Attributes:
         runs: training runs or trials.
         seconds: of all tasks, by what is done: ``data``, ``encoders``, every method, …
-        rows: per problem and method: ``runs``, ``steps_per_s``, ``train_s`` and ``test_s``.
+        rows: per problem and method: ``runs``, ``steps_per_s``, ``train_s``, ``test_s`` and
+            ``source``, what they are known from.
         at_most: whether it is a limit rather than an estimate.
     """
 
@@ -178,9 +172,13 @@ class Estimate:
         return total / 3600.0 / workers
 
 
+#: time of a look at an action space, and of its two encoders, over that of one encoder
+_LOOK = 3.0
+
+
 @dataclass(frozen=True)
 class _Work:
-    """Work of a study per problem and feature set, in units whose rates are measured.
+    """Work of a study per problem and feature set, in units whose cost is known or measured.
 
     Attributes:
         runs: runs per method.
@@ -223,47 +221,48 @@ def _work(settings: Settings) -> _Work:
     return _Work({PACE: 0}, (), encoders=_LOOK)  # embeddings
 
 
-def estimate(settings: Settings, engine: Engine, progress: bool = True) -> Estimate:
-    """Measure short runs of every method on every problem, and add up the whole study.
+def estimate(settings: Settings, ledger: Ledger, engine: Engine, progress: bool = True) -> Estimate:
+    """Add up the whole study, from the costs of finished tasks and of short runs made now.
 
-    A study of decision times has a limit per size, which needs no measuring.
+    What the ledger holds of the same problem and method is taken from there; only the rest is
+    measured. A study of decision times has a limit per size, which needs neither.
     """
     if isinstance(settings, ScalabilitySettings):
         sizes = sum(len(settings.sizes_of(problem)) for problem in settings.problems)
         tasks = sizes * len(settings.methods) * len(settings.features)
         return Estimate(0, {"decisions": tasks * settings.seconds}, [], at_most=True)
     work = _work(settings)
-    of_data: dict[str, Any] = {"pretraining": getattr(settings, "pretraining", {})}
-    if isinstance(settings, EmbeddingsSettings):
-        of_data |= {"sizes": str(settings.size)}
-    elif isinstance(settings, TrainingSettings):
-        names = ("sizes", "sweeps", "training")
-        of_data |= {name: getattr(settings, name) for name in names}
-        of_data["config"] = {**settings.config, "rollout": _STEPS}
-    timed = ThroughputSettings(
-        problems=settings.problems,
-        methods=tuple(work.runs),
-        features=settings.features,
-        steps=_STEPS,
-        instances=_INSTANCES,
-        cartpole=False,
-        **of_data,
-    )
+    finished = FinishedTasks(ledger, settings)
+    lacking: dict[tuple[str, ...], list[str]] = {}
+    for problem in settings.problems:
+        methods = finished.lacking(problem, tuple(work.runs))
+        if methods:
+            lacking.setdefault(methods, []).append(problem)
     with tempfile.TemporaryDirectory() as folder:
-        ledger = run_study(timed, folder, engine=engine, progress=progress)
-        return _added_up(work, getattr(settings, "instances", _INSTANCES), ledger)
+        for methods, problems in lacking.items():
+            timed = short_runs(settings, problems, methods)
+            run_study(timed, folder, engine=engine, progress=progress)
+        return _added_up(settings, work, finished, ShortRuns(Ledger(folder)))
 
 
-def _added_up(work: _Work, instances: int, ledger: Ledger) -> Estimate:
+def _added_up(
+    settings: Settings, work: _Work, finished: FinishedTasks, short: ShortRuns
+) -> Estimate:
     methods = [method for method, runs in work.runs.items() if runs]
     seconds = {"data": 0.0, "encoders": 0.0} | dict.fromkeys(methods, 0.0)
+    instances = getattr(settings, "instances", 0)
     rows = []
-    for record in ledger.records("data"):
-        seconds["data"] += record.measured["seconds"] * instances / record.spec["n"]
-    for record in ledger.records("encoder"):
-        seconds["encoders"] += record.measured["seconds"] * work.encoders
-    for record in ledger.records("throughput"):
-        rows += [_row(work, record, steps) for steps in work.steps]
+    for problem in settings.problems:
+        per_instance = finished.data_s(problem) or short.data_s(problem) or 0.0
+        seconds["data"] += instances * per_instance
+        for features in settings.features:
+            encoder_s = finished.encoder_s(problem, features) or short.encoder_s(problem, features)
+            seconds["encoders"] += work.encoders * (encoder_s or 0.0)
+            for steps in work.steps:
+                for method in methods:
+                    cost = finished.run(problem, method, features, steps)
+                    cost = cost or short.run(problem, method, features)
+                    rows.append(_row(work, problem, method, features, steps, cost))
     for row in rows:
         seconds[row["method"]] += row["runs"] * (row["train_s"] + row["test_s"])
     if work.searches:
@@ -276,17 +275,17 @@ def _pace_of(methods: list[str]) -> str:
     return PACE if PACE in methods else methods[0]
 
 
-def _row(work: _Work, record: Record, steps: int) -> dict[str, Any]:
-    measured = record.measured
-    starts = 1 if problem_class(record.spec["problem"]).compared_start is None else 2
-    decisions = starts * work.decided * measured["episode_steps"]
+def _row(
+    work: _Work, problem: str, method: str, features: str, steps: int, cost: RunCost
+) -> dict[str, Any]:
     return {
-        "problem": record.spec["problem"],
-        "method": record.spec["method"],
-        "features": record.spec["features"],
+        "problem": problem,
+        "method": method,
+        "features": features,
         "steps": steps,
-        "runs": work.runs[record.spec["method"]],
-        "steps_per_s": measured["steps_per_s"],
-        "train_s": measured["space_s"] + steps / measured["steps_per_s"],
-        "test_s": decisions / measured["decisions_per_s"],
+        "runs": work.runs[method],
+        "steps_per_s": 1.0 / cost.step_s,
+        "train_s": cost.fixed_s + steps * cost.step_s,
+        "test_s": work.decided * cost.episode_s,
+        "source": cost.source,
     }

@@ -74,7 +74,7 @@ class _Fold:
         if any(map(sees_latent, settings.methods)):
             yield encoder
         for method in settings.methods:
-            config = _config(
+            config = training_of(
                 settings,
                 method,
                 features=features,
@@ -87,7 +87,8 @@ class _Fold:
             yield agent_task(kind, self.problem, self.data, self.train, config, used, **place)
 
 
-def _config(settings: TrainingSettings, method: str, **given: Any) -> TrainConfig:
+def training_of(settings: TrainingSettings, method: str, **given: Any) -> TrainConfig:
+    """Training configuration of a method in a study."""
     shared = applicable_settings(method, settings.config)
     return train_config(method=method, preset=settings.training, **given, **shared)
 
@@ -207,7 +208,7 @@ def _plan_throughput(settings: ThroughputSettings, ledger: Ledger) -> Plan:
             if any(map(sees_latent, settings.methods)):
                 found.append(encoder)
             for method in settings.methods:
-                config = _config(settings, method, features=features, seed=settings.seed)
+                config = training_of(settings, method, features=features, seed=settings.seed)
                 found.append(
                     throughput_task(
                         problem,

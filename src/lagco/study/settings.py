@@ -277,7 +277,7 @@ class ThroughputSettings(TrainingSettings):
     """Measure the steps per second of training and testing for every method.
 
     Attributes:
-        steps: environment steps to time, after a first rollout.
+        steps: environment steps to time, after a first rollout (three of taught methods).
         cartpole: whether to time SB3's PPO on CartPole for comparison, next to every method.
         seed: random seed.
     """

@@ -68,8 +68,52 @@ def test_rounding_rules(tmp_path, kind, length):
     assert TSP.evaluate_solution(instance, [0, 1, 2]) == length
 
 
+@pytest.mark.parametrize(
+    ("kind", "length"),
+    [
+        # legs (3.5, 0), (0, 4.4) and (3.5, 4.4): halves go up
+        ("MAN_2D", 4 + 4 + 8),
+        ("MAX_2D", 4 + 4 + 4),
+        # with heights 0, 2 and 4.6: (3.5, 0, 2), (0, 4.4, 2.6) and (3.5, 4.4, 4.6)
+        ("EUC_3D", 4 + 5 + 7),
+        ("MAN_3D", 6 + 7 + 13),
+        ("MAX_3D", 4 + 4 + 5),
+    ],
+)
+def test_distances_that_become_a_matrix(tmp_path, kind, length):
+    heights = ("", " 0", " 2", " 4.6") if kind.endswith("3D") else ("",) * 4
+    points = [line + height for line, height in zip(TRIANGLE, heights, strict=True)]
+    instance = read(written(tmp_path, cities(*points, kind=kind)))
+    assert instance.params["metric"] == "explicit"
+    assert TSP.evaluate_solution(instance, [0, 1, 2]) == length
+    np.testing.assert_array_equal(instance.arrays["coordinates"], [[0, 0], [3.5, 0], [3.5, 4.4]])
+    assert kind in instance.origin["notes"][0]
+    write(instance, tmp_path / "again.tsp")
+    np.testing.assert_array_equal(
+        read(tmp_path / "again.tsp").arrays["matrix"], instance.arrays["matrix"]
+    )
+
+
+def test_rows_of_a_matrix_follow_the_ids(tmp_path):
+    lines = ("NODE_COORD_SECTION", "3 3.5 4.4", "1 0 0", "2 3.5 0")
+    instance = read(written(tmp_path, cities(*lines, kind="MAN_2D")))
+    np.testing.assert_array_equal(instance.arrays["matrix"], [[0, 4, 8], [4, 0, 4], [8, 4, 0]])
+
+
+@pytest.mark.parametrize("kind", ["XRAY1", "XRAY2", "SPECIAL"])
+def test_distances_of_a_program_are_refused_by_name(tmp_path, kind):
+    with pytest.raises(InstanceError, match=f"{kind}: its distances are those of a program"):
+        read(written(tmp_path, cities(*TRIANGLE, kind=kind)))
+
+
+def test_a_coordinate_that_is_missing_is_named(tmp_path):
+    with pytest.raises(InstanceError, match="expected 'id x y z', got '1 0 0'"):
+        read(written(tmp_path, cities(*TRIANGLE, kind="EUC_3D")))
+
+
 def test_geographical_distances():
     instance = read(sample("harbours.tsp"))
+    assert instance.origin["notes"] == ["distances are in kilometres"]
     # Kiel to Gothenburg, Gothenburg to Stockholm, … by the formula of TSPLIB's documentation
     radius, pi = 6378.388, 3.141592
 
@@ -210,7 +254,7 @@ def test_spellings_of_the_header(tmp_path, kind):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (cities(*TRIANGLE, kind="EUC_3D"), r"line 4: unknown EDGE_WEIGHT_TYPE 'EUC_3D'"),
+        (cities(*TRIANGLE, kind="EUC_4D"), r"line 4: unknown EDGE_WEIGHT_TYPE 'EUC_4D'"),
         (cities(*TRIANGLE).replace("TSP", "ATSP"), "line 2: TYPE is 'ATSP'; only symmetric TSP"),
         (cities(*TRIANGLE, dimension=4), "line 9: expected 'id x y', got 'EOF'"),
         (cities(*TRIANGLE, dimension=2), "line 8: expected a keyword, got '3 3.5 4.4'; DIMENSION"),

@@ -1,13 +1,15 @@
 """TSPLIB: symmetric travelling salesman problems and tours (Reinelt 1991).
 
 Coordinates under ``EUC_2D``, ``CEIL_2D``, ``ATT`` and ``GEO``, and ``EXPLICIT`` matrices in every
-layout. City k of the instance is the city with id k + 1; files with other ids keep them as names.
+layout. Distances by other rules (``MAN_2D``, ``MAX_2D`` and those of three dimensions) become a
+matrix. City k of the instance is the city with id k + 1; files with other ids keep them as names.
 """
 
 from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -24,7 +26,23 @@ from lagco.store import shown
 
 #: TSPLIB's name and ours
 METRICS = {"EUC_2D": "euc_2d", "CEIL_2D": "ceil_2d", "ATT": "att", "GEO": "geo"}
+#: rules by which distances are computed here, before they are rounded: (…, d) differences to (…,)
+RULES: dict[str, Callable[[Array], Array]] = {
+    "EUC": lambda apart: np.sqrt((apart**2).sum(axis=-1)),
+    "MAN": lambda apart: np.abs(apart).sum(axis=-1),
+    "MAX": lambda apart: np.abs(apart).max(axis=-1),
+}
+#: types whose distances become a matrix: their rule and their dimensions
+COMPUTED = {
+    "MAN_2D": ("MAN", 2),
+    "MAX_2D": ("MAX", 2),
+    "EUC_3D": ("EUC", 3),
+    "MAN_3D": ("MAN", 3),
+    "MAX_3D": ("MAX", 3),
+}
 EXPLICIT = "EXPLICIT"
+#: types that name a program of their own instead of a rule
+_PROGRAMS = ("XRAY1", "XRAY2", "SPECIAL")
 #: layouts of a matrix: whether row i begins or ends at the diagonal, and whether it holds it
 LAYOUTS = {
     "UPPER_ROW": (True, False),
@@ -151,7 +169,8 @@ class _File:
                 if word == "TYPE" and self.keyword(word) not in ("TSP", "TOUR"):
                     raise source.error(f"TYPE is {shown(value)}; only symmetric TSP is read", line)
             elif word == "NODE_COORD_SECTION":
-                self.coordinates = self._points(lines, line)
+                _, dimensions = COMPUTED.get(self.keyword("EDGE_WEIGHT_TYPE"), ("", 2))
+                self.coordinates = self._points(lines, line, dimensions)
             elif word == "DISPLAY_DATA_SECTION":
                 self.display = self._points(lines, line)
             elif word == "EDGE_WEIGHT_SECTION":
@@ -174,23 +193,23 @@ class _File:
         """First word of the value of a keyword, in capitals."""
         return (self.header.get(word, "").upper().split() or [""])[0]
 
-    def _points(self, lines: Lines, begin: int) -> tuple[Array, Array]:
-        """Ids (n,) and coordinates (n, 2) in the order of the file."""
+    def _points(self, lines: Lines, begin: int, dimensions: int = 2) -> tuple[Array, Array]:
+        """Ids (n,) and coordinates (n, d) in the order of the file."""
         source, wanted = self.source, self.dimension(begin)
         ids, points = array("q"), array("d")
         for line, text in islice(lines, wanted):
-            parts = text.split(None, 3)
-            if len(parts) != 3:
-                raise source.error(f"expected 'id x y', got {shown(text)}", line)
+            parts = text.split(None, 1 + dimensions)
+            if len(parts) != 1 + dimensions:
+                form = " ".join(["id", *"xyz"[:dimensions]])
+                raise source.error(f"expected '{form}', got {shown(text)}", line)
             ids.append(source.integer(parts[0], "the id of a city", line, low=0))
-            points.append(source.real(parts[1], "a coordinate", line))
-            points.append(source.real(parts[2], "a coordinate", line))
+            points.extend(source.real(part, "a coordinate", line) for part in parts[1:])
         if len(ids) < wanted:
             raise source.error(f"{len(ids)} cities follow, DIMENSION is {wanted}", begin)
         found, counts = np.unique(np.array(ids), return_counts=True)
         if len(found) < wanted:
             raise source.error(f"the city {found[counts.argmax()]} stands there twice", begin)
-        return np.array(ids), np.array(points).reshape(-1, 2)
+        return np.array(ids), np.array(points).reshape(-1, dimensions)
 
     def _matrix(self, lines: Lines, begin: int) -> Array:
         source, n = self.source, self.dimension(begin)
@@ -272,8 +291,13 @@ def read(source: Source) -> Cities:
     rule = file.keyword("EDGE_WEIGHT_TYPE")
     if not rule:
         raise source.error("there is no EDGE_WEIGHT_TYPE")
-    if rule not in (*METRICS, EXPLICIT):
-        known = suggest("EDGE_WEIGHT_TYPE", clean(rule, 40), [*METRICS, EXPLICIT])
+    if rule not in (*METRICS, *COMPUTED, EXPLICIT):
+        known = suggest("EDGE_WEIGHT_TYPE", clean(rule, 40), [*METRICS, *COMPUTED, EXPLICIT])
+        if rule in _PROGRAMS:
+            known = (
+                f"EDGE_WEIGHT_TYPE {rule}: its distances are those of a program of its own; write "
+                f"them to the file as {EXPLICIT}"
+            )
         raise source.error(known, file.places.get("EDGE_WEIGHT_TYPE"))
     if "DIMENSION" not in file.header:
         raise source.error("there is no DIMENSION")
@@ -287,7 +311,7 @@ def read(source: Source) -> Cities:
         matrix = file.weights
     elif file.coordinates is None:
         raise source.error(f"{rule} needs a NODE_COORD_SECTION, there is none")
-    notes = []
+    notes = ["distances are in kilometres"] if rule == "GEO" else []
     placed = file.coordinates or file.display
     if placed is not None:
         ids, coordinates = placed
@@ -295,6 +319,10 @@ def read(source: Source) -> Cities:
         if np.array_equal(ids[order], np.arange(1, n + 1)):
             # other ids stay in the order of the file, as the rows of a matrix are
             ids, coordinates = ids[order], coordinates[order]
+        if rule in COMPUTED:
+            matrix = _computed(source, rule, coordinates)
+            notes.append(f"distances by {rule}, kept as a matrix")
+            coordinates = coordinates[:, :2]  # seen from above
     else:
         assert matrix is not None
         ids, coordinates = np.arange(1, n + 1), scaled_coordinates(matrix)
@@ -302,6 +330,17 @@ def read(source: Source) -> Cities:
     name = clean(file.header.get("NAME", "")) or source.name
     metric = METRICS.get(rule, "explicit")
     return Cities(name.removesuffix(".tsp"), metric, ids, coordinates, matrix, notes)
+
+
+def _computed(source: Source, rule: str, coordinates: Array) -> Array:
+    """Distances (n, n) by a rule, rounded to the nearest integer as TSPLIB does."""
+    n, (distance, _) = len(coordinates), COMPUTED[rule]
+    if n > MAX_EXPLICIT:
+        raise source.error(f"{n} cities under {rule}; at most {MAX_EXPLICIT} are read")
+    matrix = np.empty((n, n))
+    for i in range(n):  # whole differences would take several times the memory
+        matrix[i] = np.floor(RULES[distance](coordinates - coordinates[i]) + 0.5)
+    return matrix
 
 
 def write(instance: Instance) -> str:

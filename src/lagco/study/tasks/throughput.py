@@ -1,4 +1,7 @@
-"""Rates: environment steps per second in training and testing, measured over a short while."""
+"""Rates: environment steps per second in training and testing, measured over a short while.
+
+Seconds are those of the processor.
+"""
 
 from __future__ import annotations
 
@@ -64,13 +67,13 @@ def do(context: Context) -> Outcome:
     data = list(context.ledger.data(context.task))
     config = train_config(**spec["config"])
     method = method_of(config.method)
-    began = time.perf_counter()
+    began = time.process_time()
     space = None
     encoder = load_encoder(context.ledger, spec["encoder"])
     if encoder is not None:
         sources = problem_environments(cls, data, config.features)
         space = LatentSpace.fit(encoder, sources, seed=config.seed)
-    space_s = time.perf_counter() - began
+    space_s = time.process_time() - began
     rate, model, env = time_training(cls, data, space, config, spec["steps"])
     context.report({})
     description = {
@@ -79,9 +82,9 @@ def do(context: Context) -> Outcome:
         "training": {"instances": []},
     }
     agent = Agent(cls, method, method.weights(model), description, space)
-    began = time.perf_counter()
+    began = time.process_time()
     tested = evaluate(agent, data, episodes=2, problem=cls, progress=False)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     steps = [episode.steps for result in tested.results for episode in result.episodes]
     floor = cartpole_rate(config, spec["steps"]) if spec["cartpole"] else None
     result = {"sizes": [instance.size for instance in data]}
