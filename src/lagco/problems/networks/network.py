@@ -40,6 +40,7 @@ class Network(NamedTuple):
         first: (n + 1,)
         heads: (2 E,)
         arcs: (2 E,)
+        arc_of: int32 (n, n), the arc from one node to another, -1 where there is none
         sources: (D,)
         targets: (D,)
         volumes: (D,)
@@ -52,6 +53,7 @@ class Network(NamedTuple):
     first: Array
     heads: Array
     arcs: Array
+    arc_of: Array
     sources: Array
     targets: Array
     volumes: Array
@@ -106,6 +108,8 @@ def build_network(
     order = np.lexsort((heads, tails))
     first = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(np.bincount(tails, minlength=n), out=first[1:])
+    arc_of = np.full((n, n), -1, dtype=np.int32)
+    arc_of[tails, heads] = arcs
     heads = np.ascontiguousarray(heads[order])
     return Network(
         num_nodes=n,
@@ -114,6 +118,7 @@ def build_network(
         first=first,
         heads=heads,
         arcs=np.ascontiguousarray(arcs[order]),
+        arc_of=arc_of,
         sources=np.ascontiguousarray(demands[0]),
         targets=np.ascontiguousarray(demands[1]),
         volumes=volumes,

@@ -26,13 +26,16 @@ def stretched(gain):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _spread_over(first, reach, moved, partly, value, hot, row, arc):  # type: ignore[no-untyped-def]
-    """Add what moves from a change by `first` on, `partly` of it at that change itself."""
-    for d in range(first, reach + 1):
-        amount = partly if d == first else moved
-        row[arc, d, 0] += amount
-        row[arc, d, 1] += amount * value
-        row[arc, d, 2] += amount * hot
+def _spread_over(first, moved, partly, value, hot, row):  # type: ignore[no-untyped-def]
+    """Add what moves from a change by `first` on, `partly` of it at that change itself.
+
+    Numbers are added for every change, zeros before `first`: loops without branches are vectors.
+    """
+    for i in range(REACH):
+        amount = moved if i + 1 > first else (partly if i + 1 == first else 0.0)
+        row[0, i] += amount
+        row[1, i] += amount * value
+        row[2, i] += amount * hot
 
 
 @njit(cache=True)
@@ -62,11 +65,13 @@ def foresee(  # type: ignore[no-untyped-def]
     total = marginal_costs(loads, capacities, largest, marginal)
     norm = 1.0 / total if total > 0.0 else 0.0
     # per arc and change what moves, what that saves, and how much less crosses the fullest arc
-    leaving = np.zeros((2 * links, reach + 1, 3))
-    coming = np.zeros((2 * links, reach + 1, 3))
+    leaving = np.zeros((2 * links, 3, REACH))
+    coming = np.zeros((2 * links, 3, REACH))
     cost, crossing, through = np.empty(n), np.empty(n), np.empty(n)
     # of the arcs of one node: how much longer ways over them are, what they cost, what crosses
     gaps, prices, crossed = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    # those of shortest ways, and of ways that are longer by at most `reach`
+    tied, longer = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
     for t in range(n):
         begin, end = demands[0][t], demands[0][t + 1]
         if begin == end:
@@ -96,91 +101,83 @@ def foresee(  # type: ignore[no-untyped-def]
                 continue
             share = amount / count[v]
             here, low_arc = far[v], first[v]
-            taken = next_hops[low_arc]
-            ties, near, nearest, margin = 0, 0, -1, reach + 1
-            # of the second tie; of the ways next in length, which are longer by `margin`
-            second, second_crosses, near_cost, near_crosses = 0.0, 0.0, 0.0, 0.0
-            for k in range(low_arc, first[v + 1]):
-                head, arc = np.uint32(heads[k]), np.uint32(arcs[k])
-                gap = far[head] + steps[k] - here
-                gaps[k - low_arc] = gap
-                if gap > reach:
-                    continue
-                price = marginal[arc] + cost[head]
-                crosses = 1.0 if arc == fullest else crossing[head]
-                prices[k - low_arc], crossed[k - low_arc] = price, crosses
-                if gap > margin:
-                    continue
-                if gap == 0:
-                    ties += 1
-                    if ties == 2:
-                        second, second_crosses = price, crosses
-                    continue
-                if gap < margin:
-                    margin, near, near_cost, near_crosses = gap, 0, 0.0, 0.0
-                if ecmp or near == 0:  # equal ways: the lowest id
-                    near += 1
-                    near_cost += price
-                    near_crosses += crosses
-                    nearest = k
+            taken = next_hops[low_arc] - low_arc
+            degree = first[v + 1] - low_arc
+            # without branches, which the processor could not foresee
+            ties, others, margin = 0, 0, reach + 1
+            for k in range(degree):
+                head, arc = np.uint32(heads[low_arc + k]), np.uint32(arcs[low_arc + k])
+                gap = far[head] + steps[low_arc + k] - here
+                prices[k] = marginal[arc] + cost[head]
+                crossed[k] = 1.0 if arc == fullest else crossing[head]
+                gaps[k] = gap
+                tied[ties] = longer[others] = k
+                ties += gap == 0
+                others += 0 < gap <= reach
+                margin = min(margin, gap if gap > 0 else margin)
             for i in range(low_arc, low_arc + count[v]):
                 through[heads[next_hops[i]]] += share
-            for k in range(low_arc, first[v + 1]):
-                gap = gaps[k - low_arc]
-                if gap > reach:
-                    continue
-                arc = np.uint32(arcs[k])
-                price, crosses = prices[k - low_arc], crossed[k - low_arc]
-                if gap > 0:
-                    partly = amount / (ties + 1)
-                    if not ecmp:
-                        partly = amount if k < taken else 0.0
-                    saves, relieves = cost[v] - price, crossing[v] - crosses
-                    _spread_over(gap, reach, amount, partly, saves, relieves, coming, arc)
-                    continue
-                used = ecmp or k == taken
-                if ties > 1:
-                    rest, rest_crosses = cost[v], crossing[v]
-                    if ecmp:
-                        rest = (cost[v] * ties - price) / (ties - 1)
-                        rest_crosses = (crossing[v] * ties - crosses) / (ties - 1)
-                    elif used:
-                        rest, rest_crosses = second, second_crosses
-                    saves, relieves = price - rest, crosses - rest_crosses
-                    if used:
-                        _spread_over(1, reach, share, share, saves, relieves, leaving, arc)
-                    if ecmp or not used:
-                        more = amount - share if ecmp else amount
-                        _spread_over(1, reach, more, more, -saves, -relieves, coming, arc)
-                elif near > 0:
-                    partly = amount * near / (near + 1)
-                    if not ecmp:
-                        partly = amount if nearest < k else 0.0
-                    saves, relieves = price - near_cost / near, crosses - near_crosses / near
-                    _spread_over(margin, reach, amount, partly, saves, relieves, leaving, arc)
+            partly = amount / (ties + 1)
+            for j in range(others):
+                k = longer[j]
+                if not ecmp:
+                    partly = amount if k < taken else 0.0
+                saves, relieves = cost[v] - prices[k], crossing[v] - crossed[k]
+                _spread_over(gaps[k], amount, partly, saves, relieves, coming[arcs[low_arc + k]])
+            if ties == 1 and others > 0:
+                # the ways next in length, which are longer by `margin`; of equal ones the lowest id
+                k, near, nearest = tied[0], 0, -1
+                near_cost, near_crosses = 0.0, 0.0
+                for j in range(others):
+                    if gaps[longer[j]] == margin and (ecmp or near == 0):
+                        nearest = longer[j]
+                        near += 1
+                        near_cost += prices[nearest]
+                        near_crosses += crossed[nearest]
+                partly = amount * near / (near + 1)
+                if not ecmp:
+                    partly = amount if nearest < k else 0.0
+                saves, relieves = prices[k] - near_cost / near, crossed[k] - near_crosses / near
+                _spread_over(margin, amount, partly, saves, relieves, leaving[arcs[low_arc + k]])
+                continue
+            for j in range(ties if ties > 1 else 0):
+                k = tied[j]
+                arc, used = np.uint32(arcs[low_arc + k]), ecmp or k == taken
+                rest, rest_crosses = cost[v], crossing[v]
+                if ecmp:
+                    rest = (cost[v] * ties - prices[k]) / (ties - 1)
+                    rest_crosses = (crossing[v] * ties - crossed[k]) / (ties - 1)
+                elif used:
+                    rest, rest_crosses = prices[tied[1]], crossed[tied[1]]
+                saves, relieves = prices[k] - rest, crossed[k] - rest_crosses
+                if used:
+                    _spread_over(0, share, share, saves, relieves, leaving[arc])
+                if ecmp or not used:
+                    more = amount - share if ecmp else amount
+                    _spread_over(0, more, more, -saves, -relieves, coming[arc])
     crowd = 1.0 / loads[fullest] if loads[fullest] > 0.0 else 0.0
+    over = norm / np.sqrt(np.arange(1, reach + 1))
     for e in range(links):
-        _conclude(e, high - weights[e], leaving, -1.0, loads, unit / capacities[e], norm, crowd,
+        _conclude(e, high - weights[e], leaving, -1.0, loads, unit / capacities[e], over, crowd,
                   ahead[e, 2, :COLUMNS])  # fmt: skip
-        _conclude(e, weights[e] - low, coming, 1.0, loads, unit / capacities[e], norm, crowd,
+        _conclude(e, weights[e] - low, coming, 1.0, loads, unit / capacities[e], over, crowd,
                   ahead[e, 0, COLUMNS:])  # fmt: skip
     return level_of(largest, total)
 
 
 @njit(cache=True)
-def _conclude(link, room, moving, sign, loads, scale, norm, crowd, out):  # type: ignore[no-untyped-def]
+def _conclude(link, room, moving, sign, loads, scale, over, crowd, out):  # type: ignore[no-untyped-def]
     """Columns of one direction from what moves there on both arcs of a link."""
     there, back = moving[2 * link], moving[2 * link + 1]
     load, returning = loads[2 * link], loads[2 * link + 1]
-    gained, relieved = (there[1, 1] + back[1, 1]) * norm, there[1, 2] + back[1, 2]
-    far, relief = -np.inf, -np.inf
-    for d in range(1, max(1, min(moving.shape[1] - 1, room)) + 1):
-        over = norm / np.sqrt(d)
-        far = max(far, (there[d, 1] + back[d, 1]) * over)
-        relief = max(relief, there[d, 2] + back[d, 2])
+    gained, relieved = (there[1, 0] + back[1, 0]) * over[0], there[2, 0] + back[2, 0]
+    far, relief = gained, relieved
+    for i in range(1, min(over.shape[0], room)):
+        far = max(far, (there[1, i] + back[1, i]) * over[i])
+        relief = max(relief, there[2, i] + back[2, i])
     out[0] = stretched(gained)
-    out[1] = max(there[1, 0], back[1, 0]) * scale
-    out[2] = scale * max(load + sign * there[1, 0], returning + sign * back[1, 0])
+    out[1] = max(there[0, 0], back[0, 0]) * scale
+    out[2] = scale * max(load + sign * there[0, 0], returning + sign * back[0, 0])
     out[3] = out[0] if far == gained else stretched(far)
     out[4] = stretched(relieved * crowd)
     out[5] = out[4] if relief == relieved else stretched(relief * crowd)

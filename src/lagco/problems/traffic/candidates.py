@@ -233,7 +233,7 @@ def describe_paths(  # type: ignore[no-untyped-def]
 
     history: (H, 1 + T) demands with the paths they left, in turn, the last one at (steps - 1) % H.
     """
-    n, begins, heads, arcs = graph
+    n, arc_of = graph
     sources, targets, limits = ends
     k = actions.shape[0]
     seen = measure(loads, capacities)
@@ -246,7 +246,7 @@ def describe_paths(  # type: ignore[no-untyped-def]
     for i in range(k):
         d = demands[i] = actions[i, 0]
         lengths[i] = path_arcs(
-            actions[i, 1:], n, begins, heads, arcs, sources[d], targets[d], limits[d], found[i]
+            actions[i, 1:], n, arc_of, sources[d], targets[d], limits[d], found[i]
         )
         for j in range(lengths[i], found.shape[1]):
             found[i, j] = -1

@@ -8,30 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
+from numba import types
 
 from lagco.arrays import Array
+from lagco.bound_arguments import bind
 from lagco.core.candidates import CandidateFeatures
 from lagco.core.env import LISTING_CAP
 from lagco.core.pooling import Concat
 from lagco.core.references import configured_start
 from lagco.core.spec import Attribute, Edge, Path
 from lagco.instances import ArrayForm, Instance, InstanceForm, References
-from lagco.problems.networks.kernels import measure, plain_link_state
 from lagco.problems.networks.network import ARRAYS, NODES, network_of
 from lagco.problems.networks.problem import NetworkProblem
 from lagco.problems.networks.views import COMMUNICATION, TRAFFIC
 from lagco.problems.random_stream import random_stream
 from lagco.problems.traffic.candidates import EACH, advised_paths, describe_paths, suggested_paths
 from lagco.problems.traffic.generator import draw_routed_network
-from lagco.problems.traffic.kernels import (
-    add_loads,
-    are_valid,
-    draw_action,
-    find_action,
-    preview_paths,
-    use_path,
-    write_full_state,
-)
+from lagco.problems.traffic.kernels import draw_action, preview_paths
 from lagco.problems.traffic.paths import count_paths, count_walks, list_paths
 from lagco.problems.traffic.routing import (
     checked_paths,
@@ -40,6 +33,7 @@ from lagco.problems.traffic.routing import (
     longest_path,
     utilisation_of,
 )
+from lagco.problems.traffic.states import find_path, judge_paths, reroute, reroute_and_judge
 
 if TYPE_CHECKING:
     from lagco.problems.traffic.sweeps import Options
@@ -49,6 +43,9 @@ if TYPE_CHECKING:
 _TRIES, _SHARE, _MOST_TRIES = 64, 1 / 4, 1_000_000
 #: listed paths that are looked at together
 _CHUNK = 65_536
+#: types of an action, of several, and of what is found out about these
+_ROW, _ROWS = (types.Array(types.int64, dimensions, "C") for dimensions in (1, 2))
+_MASK = types.Array(types.boolean, 1, "C")
 
 
 class Traffic(NetworkProblem):
@@ -166,6 +163,7 @@ class Traffic(NetworkProblem):
         self.hop_limits = limits_of(instance, network)  # (D,), most hops of each demand
         positions = int(self.hop_limits.max()) + 1
         self._graph = n, network.first, network.heads, network.arcs
+        self._lookup = n, network.arc_of
         self._ends = network.sources, network.targets, self.hop_limits
         self._amounts = network.volumes, network.capacities
         self._paths = np.full((demands, positions), n, dtype=np.int64)
@@ -185,6 +183,7 @@ class Traffic(NetworkProblem):
         self._crowded = np.zeros(demands, dtype=np.int8)
         self._gain = np.zeros(demands, dtype=np.float32)
         self._declare()
+        self._bind()
         self.action_space = gym.spaces.MultiDiscrete([demands, *[n + 1] * positions])
 
     def _declare(self) -> None:
@@ -222,18 +221,15 @@ class Traffic(NetworkProblem):
         )
         self._witness = 0
         self._begin_search()
-        self._write_state()
+        self._reroute(self._scratch, -1)
 
     def _apply(self, action: Any) -> None:
-        row = np.asarray(action, dtype=np.int64)
+        row = np.ascontiguousarray(action, dtype=np.int64)
         self._level_before = self._level_now
         demand = int(row[0])
         place = self._memory.steps % len(self._history)
-        self._history[place, 0] = demand
-        self._history[place, 1:] = self._paths[demand]
         self._remember(self._traffic, demand)
-        use_path(demand, row[1:], *self._graph, *self._ends, self._paths, self._used)
-        self._write_state()
+        self._reroute(row, place)
         self._touch_links()
         if self.features == "full":
             traffic = self._traffic
@@ -243,32 +239,28 @@ class Traffic(NetworkProblem):
             traffic.touch_edge("crowded")
             traffic.touch_edge("hops", demand)
 
-    def _write_state(self) -> None:
-        """Loads from all paths anew, which takes no longer than correcting them, and columns."""
-        network, loads = self._network, self._loads
+    def _bind(self) -> None:
+        """Gather the arguments of what is computed after a change, and to find the next one."""
+        network, lookup = self._network, self._lookup
+        known = self._ends, self._amounts, self._routed
+        columns: tuple[Array, ...] = self._load_column, self._utilisation
+        call: Any = reroute
         if self.features == "full":
-            measures, self._level_now = write_full_state(
-                *self._graph[1:],
-                *self._ends,
-                *self._amounts,
-                network.edges,
-                self._used,
-                loads,
-                self._utilisation,
-                self._return_utilisation,
-                self._peak,
-                self._hot,
-                self._path_utilisation,
-                self._share,
-                self._hops,
-                self._crowded,
-                self._gain,
-            )
-            self._measured(*measures)
-        else:
-            add_loads(self._used, network.volumes, loads)
-            self._measured(*measure(loads, network.capacities))
-            plain_link_state(loads, network.capacities, self._load_column, self._utilisation)
+            call, columns = reroute_and_judge, (
+                self._utilisation, self._return_utilisation, self._peak, self._hot,
+                self._path_utilisation, self._share, self._hops, self._crowded, self._gain,
+            )  # fmt: skip
+        graph = (*self._graph[1:], network.edges)
+        arguments = lookup, graph, *known, self._history, columns
+        self._routing = bind(call, arguments, _ROW, types.int64)
+        self._judging = bind(judge_paths, (lookup, *known), _ROWS, types.float64, _MASK)
+        arguments = self._graph, network.hops, *known, self._stream, self._scratch[1:]
+        self._finding = bind(find_path, arguments, types.float64, types.int64)
+
+    def _reroute(self, row: Array, place: int) -> None:
+        """Put a demand on a path, the one before to a place of the history, and measure all."""
+        measures, self._level_now = self._routing(row, place)
+        self._measured(*measures)
 
     def recompute_objective(self) -> float:
         """The same from the paths alone."""
@@ -317,17 +309,7 @@ class Traffic(NetworkProblem):
 
     def has_valid_action(self) -> bool:
         """Some demand has another path; looks first where there was one before."""
-        found = find_action(
-            *self._graph,
-            self._network.hops,
-            *self._ends,
-            *self._amounts,
-            *self._routed,
-            self._largest,
-            self._witness,
-            self._stream,
-            self._scratch[1:],
-        )
+        found = self._finding(self._largest, self._witness)
         self._witness = max(int(found), 0)
         return bool(found >= 0)
 
@@ -339,16 +321,9 @@ class Traffic(NetworkProblem):
     def are_valid_actions(self, actions: Array) -> Array:
         """The same for many: (k,)."""
         rows = np.ascontiguousarray(actions, dtype=np.int64)
-        valid = np.empty(len(rows), dtype=np.bool_)
-        are_valid(
-            rows,
-            *self._graph,
-            *self._ends,
-            *self._amounts,
-            *self._routed,
-            self._largest,
-            valid,
-        )
+        valid = np.zeros(len(rows), dtype=np.bool_)
+        if rows.ndim == 2:  # bound functions do not check that
+            self._judging(rows, self._largest, valid)
         return valid
 
     def sample_valid_action(self, rng: np.random.Generator | None = None) -> Array | None:
@@ -373,7 +348,7 @@ class Traffic(NetworkProblem):
         """Minus the largest utilisation after each change of path: (k,)."""
         rows = np.ascontiguousarray(actions, dtype=np.int64)
         return -preview_paths(
-            rows, *self._graph, *self._ends, *self._amounts, self._used, self._loads
+            rows, *self._lookup, *self._ends, *self._amounts, self._used, self._loads
         )
 
     @cached_property
@@ -394,7 +369,7 @@ class Traffic(NetworkProblem):
         memory, options = self._memory, self._options
         describe_paths(
             rows,
-            self._graph,
+            self._lookup,
             self._ends,
             options.first,
             options.arcs,

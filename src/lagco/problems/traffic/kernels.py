@@ -33,11 +33,11 @@ def add_loads(used, volumes, loads):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def use_path(demand, row, n, first, heads, arcs, sources, targets, limits, paths, used):  # type: ignore[no-untyped-def]
+def use_path(demand, row, n, arc_of, sources, targets, limits, paths, used):  # type: ignore[no-untyped-def]
     """Put a demand on a path; return False (and change nothing) if that is not admissible."""
     found = np.empty(used.shape[1], dtype=np.int64)
     length = path_arcs(
-        row, n, first, heads, arcs, sources[demand], targets[demand], limits[demand], found
+        row, n, arc_of, sources[demand], targets[demand], limits[demand], found
     )
     if length == 0:
         return False
@@ -50,8 +50,8 @@ def use_path(demand, row, n, first, heads, arcs, sources, targets, limits, paths
 
 @njit(cache=True)
 def are_valid(  # type: ignore[no-untyped-def]
-    actions, n, first, heads, arcs, sources, targets, limits, volumes, capacities, paths, used,
-    loads, largest, out,
+    actions, n, arc_of, sources, targets, limits, volumes, capacities, paths, used, loads,
+    largest, out,
 ):  # fmt: skip
     """Whether each action (demand, path) is admissible, new, and fills no link too far."""
     ceiling = max(1.0, largest) * SLACK
@@ -62,24 +62,20 @@ def are_valid(  # type: ignore[no-untyped-def]
         if d < 0 or d >= sources.shape[0] or actions.shape[1] != 1 + paths.shape[1]:
             continue
         row = actions[a, 1:]
-        length = path_arcs(row, n, first, heads, arcs, sources[d], targets[d], limits[d], found)
+        length = path_arcs(row, n, arc_of, sources[d], targets[d], limits[d], found)
         if length == 0:
             continue
         new = False
         for i in range(row.shape[0]):
-            if row[i] != paths[d, i]:
-                new = True
-                break
+            new |= row[i] != paths[d, i]
         for i in range(length):
             arc = found[i]
-            load = loads[arc] + volumes[d]
-            for j in range(used.shape[1]):
-                if used[d, j] == arc:
-                    load = loads[arc]
-                    break
-            if load > capacities[arc >> 1] * ceiling:
-                new = False
-                break
+            most = capacities[arc >> 1] * ceiling
+            if loads[arc] + volumes[d] > most:
+                there = False  # on an arc that the demand uses already nothing is added
+                for j in range(used.shape[1]):
+                    there |= used[d, j] == arc
+                new &= there and loads[arc] <= most
         out[a] = new
 
 
@@ -265,7 +261,7 @@ def demand_gains(  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def write_full_state(  # type: ignore[no-untyped-def]
-    first, heads, arcs, sources, targets, limits, volumes, capacities, edges, used, loads,
+    first, heads, arcs, edges, sources, targets, limits, volumes, capacities, used, loads,
     utilisation, return_utilisation, peak, hot, path_utilisation, share, hops, crowded,
     gain,
 ):  # fmt: skip
@@ -291,7 +287,7 @@ def write_full_state(  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def preview_paths(  # type: ignore[no-untyped-def]
-    actions, n, first, heads, arcs, sources, targets, limits, volumes, capacities, used, loads
+    actions, n, arc_of, sources, targets, limits, volumes, capacities, used, loads
 ):
     """Largest utilisation after each action; infinite where the path is not admissible.
 
@@ -308,7 +304,7 @@ def preview_paths(  # type: ignore[no-untyped-def]
     for a in range(actions.shape[0]):
         d = actions[a, 0]
         length = path_arcs(
-            actions[a, 1:], n, first, heads, arcs, sources[d], targets[d], limits[d], found
+            actions[a, 1:], n, arc_of, sources[d], targets[d], limits[d], found
         )
         if length == 0:
             out[a] = np.inf

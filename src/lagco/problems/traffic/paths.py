@@ -207,9 +207,10 @@ def count_walks(n, first, heads, longest):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def path_arcs(row, n, first, heads, arcs, source, target, limit, out):  # type: ignore[no-untyped-def]
+def path_arcs(row, n, arc_of, source, target, limit, out):  # type: ignore[no-untyped-def]
     """Arcs of a padded path, to `out` (T - 1,); return how many, 0 if it is no admissible path."""
-    if row[0] != source:
+    v = row[0]
+    if v != source:
         return 0
     length = 0
     for position in range(1, row.shape[0]):
@@ -218,20 +219,15 @@ def path_arcs(row, n, first, heads, arcs, source, target, limit, out):  # type: 
             break
         if w < 0 or w > n or position > limit:
             return 0
+        again = False  # looked for without a branch per node
         for i in range(position):
-            if row[i] == w:
-                return 0
-        v = row[position - 1]
-        found = -1
-        for k in range(first[v], first[v + 1]):
-            if heads[k] == w:
-                found = arcs[k]
-                break
-        if found < 0:
+            again |= row[i] == w
+        if again or arc_of[v, w] < 0:
             return 0
-        out[length] = found
+        out[length] = arc_of[v, w]
         length += 1
-    if row[length] != target:
+        v = w
+    if v != target:
         return 0
     for position in range(length + 1, row.shape[0]):
         if row[position] != n:
@@ -240,12 +236,10 @@ def path_arcs(row, n, first, heads, arcs, source, target, limit, out):  # type: 
 
 
 @njit(cache=True)
-def all_arcs(rows, n, first, heads, arcs, sources, targets, limits, out):  # type: ignore[no-untyped-def]
+def all_arcs(rows, n, arc_of, sources, targets, limits, out):  # type: ignore[no-untyped-def]
     """Arcs of a path per demand, to `out` (D, T - 1) padded with -1; the first wrong one, or -1."""
     for d in range(rows.shape[0]):
-        length = path_arcs(
-            rows[d], n, first, heads, arcs, sources[d], targets[d], limits[d], out[d]
-        )
+        length = path_arcs(rows[d], n, arc_of, sources[d], targets[d], limits[d], out[d])
         if length == 0:
             return d
         out[d, length:] = -1

@@ -47,7 +47,7 @@ def checked_paths(
     rows[:, :width] = given[:, :width]
     arcs = np.empty((demands, positions - 1), dtype=np.int64)
     ends = network.sources, network.targets, limits
-    wrong = all_arcs(rows, n, network.first, network.heads, network.arcs, *ends, arcs)
+    wrong = all_arcs(rows, n, network.arc_of, *ends, arcs)
     cut = np.flatnonzero((given[:, width:] != n).any(axis=1))
     if wrong < 0 and len(cut):
         wrong = cut[0]
