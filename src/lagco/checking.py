@@ -103,7 +103,7 @@ def _check_encoding(env: ContinuousEnv, seed: int) -> list[Finding]:
     except MissingExtra:
         return []  # what is missing is said when it is asked for
     except LagcoError as error:
-        return [Finding("encoding", str(error), "", "", step)]
+        return [Finding("encoding", "encoding a state", str(error), "", step)]
     except Exception as error:
         remedy = "mend the declaration or method that it came from"
         return [Finding("encoding", "encoding a state", described(error), remedy, step)]

@@ -77,6 +77,7 @@ def test_the_specs_own_declarations():
         (lambda: Path(pooling="Concat"), "pooling 'Concat' is not callable"),
         (lambda: Object(), "either choices= .* or reference="),
         (lambda: Object(reference="target"), "needs key="),
+        (lambda: Object(choices=[1, "far"]), "'far' is no number; give extractor='onehot'"),
         (lambda: Object(choices=[1], attributes=["x"]), "attributes belong to objects with"),
         (lambda: Object(choices=[1], reference="target", key="x"), "either choices="),
         (lambda: SubGraph(), "needs candidates="),

@@ -227,6 +227,12 @@ class Object(Component):
                 "Object needs either choices= (options of its own) or reference= and key= "
                 "(objects of another component's element)"
             )
+        text = next((choice for choice in self.choices or () if isinstance(choice, str)), None)
+        if text is not None and self.extractor is None:
+            raise SpecError(
+                f"Object(choices=…): {text!r} is no number; give extractor='onehot' (or 'bert', or "
+                "a function that returns a vector)"
+            )
         if self.attributes and self.reference is None:
             raise SpecError(
                 f"Object(choices=…, attributes={list(self.attributes)}): options are the same for "
