@@ -287,7 +287,7 @@ class IterativeDQN(DQN):
         if self._arrays is not None:
             weights, gradients = self._arrays
             return float(
-                differentiate_values(inputs.numpy(), targets.numpy(), SLOPE, *weights, gradients)
+                differentiate_values(inputs.numpy(), targets.numpy(), SLOPE, weights, gradients)
             )
         (found,) = self._joint.forward(inputs)
         error = found[:, 0] - targets

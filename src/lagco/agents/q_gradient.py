@@ -13,20 +13,17 @@ from lagco.embedding.row_sums import add_products
 
 
 @njit(cache=True)
-def differentiate_values(  # type: ignore[no-untyped-def]
-    inputs, targets, slope, first, entry, second, bias, last, base, gradients
-):
+def differentiate_values(inputs, targets, slope, layers, gradients):  # type: ignore[no-untyped-def]
     """The mean smooth L1 loss of values against targets.
 
     Args:
         inputs: (B, i)
         targets: (B,)
         slope: of LeakyReLU.
-        first: weights of the first layer: (h, i), and its bias `entry` (h,).
-        second: weights of the second layer: (g, h), and its `bias` (g,).
-        last: weights of the last layer: (1, g), and its bias `base` (1,).
-        gradients: written: those of these six arrays, in this order.
+        layers: weights and bias of each of three: (h, i), (h,), (g, h), (g,), (1, g), (1,).
+        gradients: written: those of these six arrays.
     """
+    first, entry, second, bias, last, base = layers
     rows = inputs.shape[0]
     hidden = _multiplied(inputs, first, entry)
     _activate(hidden, slope)
