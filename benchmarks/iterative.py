@@ -1,26 +1,20 @@
-"""Cost of `iterative` in processor time and memory, on 20 instances of sizes from LOW to HIGH.
+"""Cost of the best action of a state in `iterative`, on 20 instances of sizes from LOW to HIGH.
 
     python benchmarks/iterative.py maxima placement 10 50 --steps 2500
-    python benchmarks/iterative.py memory traffic 25 25 --steps 8000
 
-`maxima`: share of the actions of a state that are passed to find its best one, and microseconds
-per state of passing all and of passing these; `memory`: peak after so many steps without gradient
-steps, and after a checkpoint.
+Share of the actions of a state that are passed to find its best one, and microseconds of processor
+time per state of passing all and of passing these.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lagco.agents.bench import brief_space
-from lagco.agents.checkpoint import save_checkpoint
 from lagco.agents.config import train_config
 from lagco.agents.lean import lean_torch
 from lagco.agents.registry import method_of
@@ -62,41 +56,17 @@ def maxima(problem: str, low: int, high: int, steps: int) -> str:
     )
 
 
-def memory(problem: str, low: int, high: int, steps: int) -> str:
-    """Peak memory, which does not depend on what is learnt."""
-    model, env = make(problem, "iterative", low, high)
-    peaks = [_peak()]
-    model.train = lambda *_, **__: None
-    model.learn(steps)
-    peaks.append(_peak())
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "checkpoint"
-        save_checkpoint(path, model, env, "0" * 64)
-        size = path.stat().st_size / 1e9
-    peaks.append(_peak())
-    return (
-        f"{peaks[0]:.2f} GB before, {peaks[1]:.2f} GB after {steps} steps, {peaks[2]:.2f} GB after "
-        f"a checkpoint of {size:.2f} GB"
-    )
-
-
-def _peak() -> float:
-    """Gigabytes at most so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
-
-
 def main() -> None:
     """Measure what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["maxima", "memory"])
+    parser.add_argument("what", choices=["maxima"])
     parser.add_argument("problem")
     parser.add_argument("low", type=int)
     parser.add_argument("high", type=int)
     parser.add_argument("--steps", type=int, default=2500)
     given = parser.parse_args()
-    measure = {"maxima": maxima, "memory": memory}[given.what]
     with lean_torch():
-        print(given.problem, measure(given.problem, given.low, given.high, given.steps), flush=True)
+        print(given.problem, maxima(given.problem, given.low, given.high, given.steps), flush=True)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,12 @@ import numpy as np
 from numba import njit
 
 from lagco.agents.q_bounds import pays, upper_bound
-from lagco.embedding.row_sums import add_products
+from lagco.agents.q_sums import weigh_sums
+from lagco.embedding.row_sums import add_neighbours, add_products
 
-#: actions that are passed together, those of the largest bounds first
+#: actions that are passed together
 _TOGETHER = 16
-#: and so many at first, whose values are what bounds are compared with
+#: those of the largest bounds are passed first, so many: their values are what bounds must reach
 _TRIED = 4
 _ONE = np.zeros(1, dtype=np.int64)
 
@@ -21,7 +22,7 @@ _ONE = np.zeros(1, dtype=np.int64)
 @njit(cache=True)
 def best_actions(  # type: ignore[no-untyped-def]
     observations, vectors, lengths, first, entry, starts, widths, index, firsts, counts, kept, bits,
-    second, bias, last, base, slope, largest, positions,
+    second, bias, last, base, close, slope, largest, positions,
 ):  # fmt: skip
     """Write the largest value of each of B states, and the first of its actions that has it.
 
@@ -38,10 +39,12 @@ def best_actions(  # type: ignore[no-untyped-def]
         counts: how many are declared: (B,).
         kept: one bit per declared action, 1 where it is valid, state by state.
         bits: where those of a state begin, -1 where all are valid: (B,).
-        second: weights of the second layer: (h, g).
+        second: weights of the second layer, in the order of
+            :func:`~lagco.agents.q_bounds.order_units`: (h, g).
         bias: of the second layer: (g,).
         last: weights of the last layer: (g,).
         base: its bias.
+        close: units of the second layer whose inputs get close bounds.
         slope: of LeakyReLU.
         largest: written: (B,).
         positions: written: (B,).
@@ -53,19 +56,18 @@ def best_actions(  # type: ignore[no-untyped-def]
     width = observations.shape[1]
     inward, outward = first[width:], first[:width].reshape(1, width, first.shape[1])
     observed = np.empty((1, first.shape[1]), np.float32)
+    rows = np.empty(counts.max() * lengths.shape[1], np.int64)
     for b in range(observations.shape[0]):
         observed[0] = entry
         add_products(observed, _ONE, 1, observations[b : b + 1], width, outward, 0)
-        components = np.count_nonzero(lengths[b])
-        sizes = lengths[b, :components]
+        sizes = lengths[b, : np.count_nonzero(lengths[b])]
         numbers = 0
-        for c in range(components):
+        for c in range(sizes.shape[0]):
             numbers += sizes[c] * widths[c]
-        rows = np.empty((components, counts[b]), np.int32)
         count = _list_valid(index[firsts[b] : firsts[b] + counts[b]], kept, bits[b], sizes, rows)
         largest[b], positions[b], some = _best_of_state(
             observed[0], vectors[place : place + numbers], sizes, inward, starts, widths, rows,
-            count, second, bias, last, base, slope,
+            count, second, bias, last, base, close, slope,
         )  # fmt: skip
         place += numbers
         passed += some
@@ -74,14 +76,15 @@ def best_actions(  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _list_valid(index, kept, begin, lengths, out):  # type: ignore[no-untyped-def]
-    """Write the component vectors (C, k) of valid actions, counted over all; how many there are."""
-    count = 0
+    """Write the component vectors of each valid action, counted over all; how many there are."""
+    count, at = 0, 0
     for k in range(index.shape[0]):
         if begin < 0 or kept[begin + (k >> 3)] & (128 >> (k & 7)):
             first = 0
-            for c in range(out.shape[0]):
-                out[c, count] = first + index[k, c]
+            for c in range(lengths.shape[0]):
+                out[at] = first + index[k, c]
                 first += lengths[c]
+                at += 1
             count += 1
     return count
 
@@ -89,46 +92,40 @@ def _list_valid(index, kept, begin, lengths, out):  # type: ignore[no-untyped-de
 @njit(cache=True)
 def _best_of_state(  # type: ignore[no-untyped-def]
     observed, vectors, lengths, inward, starts, widths, rows, count, second, bias, last, base,
-    slope,
+    close, slope,
 ):  # fmt: skip
-    width = second.shape[0]
     parts, firsts = _first_layer(vectors, lengths, inward, starts, widths)
-    hidden = np.empty((_TOGETHER, width), np.float32)
+    components = lengths.shape[0]
+    hidden = np.empty((_TOGETHER, second.shape[0]), np.float32)
     sums = np.empty((_TOGETHER, second.shape[1]), np.float32)
     values = np.empty(_TOGETHER, np.float32)
-    best, at = np.float32(-np.inf), 0
-    if not pays(lengths, widths, count, width):
-        some = np.arange(count)
-        for low in range(0, count, _TOGETHER):
-            high = min(low + _TOGETHER, count)
-            _pass(observed, parts, rows, some[low:high], second, bias, last, base,
-                  slope, hidden, sums, values)  # fmt: skip
-            best, at = _better(values, some[low:high], best, at)
-        return best, at, count
-    bounds, constant, rounding, slopes, gaps, onward = upper_bound(
-        observed, parts, firsts, lengths, vectors, inward, starts, widths, second, bias, last, slope
-    )
-    above = np.full(count, constant + base, np.float32)
-    for c in range(lengths.shape[0]):
-        chosen = rows[c]
-        for k in range(count):
-            above[k] += bounds[chosen[k]]
-    some = _first_few(above, min(_TRIED, count))
-    tried = some.shape[0]
-    _pass(observed, parts, rows, some, second, bias, last, base, slope, hidden,
-          sums, values)  # fmt: skip
-    best, at = _better(values, some, best, at)
-    above[some] = -np.inf
-    left = _left(above, best - rounding, observed, parts, rows, slope, slopes, gaps, onward)
-    left = left[np.argsort(-above[left])]
-    for low in range(0, left.shape[0], _TOGETHER):
-        if above[left[low]] < best - rounding:
-            break
-        some = left[low : low + _TOGETHER]
-        _pass(observed, parts, rows, some, second, bias, last, base, slope, hidden,
+    best, at, tried = np.float32(-np.inf), 0, 0
+    above, least = np.full(count, np.inf, np.float32), np.float32(0)
+    if pays(lengths, widths, count, second, close):
+        weights, constant, rounding = upper_bound(
+            observed, parts, firsts, lengths, rows, count, vectors, inward, starts, widths, second,
+            bias, last, close, slope,
+        )  # fmt: skip
+        above[:] = constant + base
+        weigh_sums(observed, parts, rows, count, components, slope, weights, above)
+        some = _first_few(above, min(_TRIED, count))
+        tried = some.shape[0]
+        _pass(observed, parts, rows, components, some, second, bias, last, base, slope, hidden,
               sums, values)  # fmt: skip
         best, at = _better(values, some, best, at)
-        tried += some.shape[0]
+        above[some] = -np.inf
+        least = rounding
+    some, number = np.empty(_TOGETHER, np.int64), 0
+    for k in range(count):
+        if above[k] >= best - least:
+            some[number] = k
+            number += 1
+        if number == _TOGETHER or (number and k == count - 1):
+            _pass(observed, parts, rows, components, some[:number], second, bias, last, base,
+                  slope, hidden, sums, values)  # fmt: skip
+            best, at = _better(values, some[:number], best, at)
+            tried += number
+            number = 0
     return best, at, tried
 
 
@@ -166,57 +163,23 @@ def _first_few(above, few):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, fastmath={"contract", "reassoc"})
-def _left(above, least, observed, parts, rows, slope, slopes, gaps, onward):  # type: ignore[no-untyped-def]
-    """Actions whose bounds reach `least`, by the second bound, which is written to `above`."""
-    crossing = np.flatnonzero(gaps > 0)  # other units are on their lines
-    width = crossing.shape[0]
-    own, weight, line = observed[crossing], onward[crossing], slopes[crossing]
-    of_parts = np.empty((parts.shape[0], width), np.float32)
-    assumed = np.float32(0)
-    for j in range(width):
-        assumed += gaps[crossing[j]] * max(weight[j], np.float32(0))
-        for r in range(parts.shape[0]):
-            of_parts[r, j] = parts[r, crossing[j]]
-    hidden = np.empty(width, np.float32)
-    chosen = np.flatnonzero(above >= least)
-    count = 0
-    for k in chosen:
-        hidden[:] = own
-        for c in range(rows.shape[0]):
-            part = of_parts[rows[c, k]]
-            for j in range(width):
-                hidden[j] += part[j]
-        more = np.float32(0)
-        for j in range(width):
-            more += weight[j] * (max(hidden[j], slope * hidden[j]) - line[j] * hidden[j])
-        above[k] += more - assumed
-        if above[k] >= least:
-            chosen[count] = k
-            count += 1
-    return chosen[:count]
-
-
-@njit(cache=True, fastmath={"contract", "reassoc"})
 def _pass(  # type: ignore[no-untyped-def]
-    observed, parts, rows, some, second, bias, last, base, slope, hidden, sums, out
+    observed, parts, rows, components, some, second, bias, last, base, slope, hidden, sums, out
 ):
     """Values of some actions."""
     width, units = second.shape
-    for i in range(some.shape[0]):
-        k, into = some[i], hidden[i]
-        part = parts[rows[0, k]]
+    number = some.shape[0]
+    for i in range(number):
+        into = hidden[i]
         for j in range(width):
-            into[j] = observed[j] + part[j]
-        for c in range(1, rows.shape[0]):
-            part = parts[rows[c, k]]
-            for j in range(width):
-                into[j] += part[j]
+            into[j] = observed[j]
+        add_neighbours(hidden, i, parts, rows, some[i] * components, (some[i] + 1) * components)
         for j in range(width):
             into[j] = max(into[j], slope * into[j])
         sums[i] = bias
     table = second.reshape(1, width, units)
-    add_products(sums, np.arange(some.shape[0]), some.shape[0], hidden, width, table, 0)
-    for i in range(some.shape[0]):
+    add_products(sums, np.arange(number), number, hidden, width, table, 0)
+    for i in range(number):
         row = sums[i]
         total = np.float32(0)
         for u in range(units):

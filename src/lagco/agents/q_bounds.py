@@ -1,63 +1,129 @@
 """Upper bounds on Q over the actions of a state: most of them need no pass through the network.
 
-Over the actions of one state most hidden units keep their sign, so Q is almost linear there, and a
-linear function of an action's vector is a sum over its components. LeakyReLU is convex: with bounds
-on its input it lies between a line through 0 and its chord. Lines in place of the second layer's
-units, upper where their weight is positive and lower where it is negative, give an upper bound on Q
-that costs one addition per component. A second bound, with the first layer's own values, is closer.
+Over the actions of one state most hidden units keep their sign, so Q is almost linear there. Where
+an input of LeakyReLU runs from `low` to `high`, the unit lies below its chord and above the lines
+through 0. The first layer's inputs are known for every action. What the second layer is given is a
+linear function of them, along the chords, which is a sum over components, and something from 0 to
+the gaps below the chords: so much is known of the inputs of its units. A line in place of each of
+these, the chord where the last layer's weight is positive and a line through 0 where it is
+negative, gives an upper bound on Q that is linear in the first layer's outputs.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
+from lagco.agents.q_sums import range_of_sums
+from lagco.arrays import Array
 from lagco.embedding.row_sums import add_products
 
 #: rounding errors that are allowed for, over the sum of what is added up
 _ROUNDING = np.float32(1e-5)
+#: units of the second layer that are multiplied at a time
+_UNITS = 16
+_ONE = np.zeros(1, dtype=np.int64)
+
+
+def order_units(second: Array, last: Array) -> tuple[npt.NDArray[np.int64], int]:
+    """An order of the second layer's units, and how many of the first deserve close bounds.
+
+    Units of positive weight come first, those that can change Q most before others; chords need
+    bounds on their inputs, lines through 0 none.
+
+    Args:
+        second: weights of the second layer: (h, g).
+        last: weights of the last layer: (g,).
+    """
+    reach = np.abs(last) * np.linalg.norm(second, axis=0)
+    order = np.argsort(np.where(last > 0, -reach, np.inf), kind="stable")
+    chords = int(np.count_nonzero(last > 0))
+    return order, min(max(round(chords / _UNITS), 1) * _UNITS, len(last))
 
 
 @njit(cache=True)
-def pays(lengths, widths, count, width):  # type: ignore[no-untyped-def]
+def pays(lengths, widths, count, second, close):  # type: ignore[no-untyped-def]
     """Whether bounds cost clearly less than a pass of all actions."""
-    cost = 0
+    width, units = second.shape
+    cost = count * width * (lengths.shape[0] + 1)
     for c in range(lengths.shape[0]):
         wide = widths[c]
-        cost += min(lengths[c] * width, wide * (width + lengths[c]))
-    return 3 * cost < 2 * count * width
+        cost += close * min(lengths[c] * width, wide * (width + lengths[c]))
+    return 3 * cost < 2 * count * width * units
 
 
 @njit(cache=True, fastmath={"contract", "reassoc"})
 def upper_bound(  # type: ignore[no-untyped-def]
-    observed, parts, firsts, lengths, vectors, inward, starts, widths, second, bias, last, slope
-):
-    """The bound on Q of a state's actions as a sum over components, and what a closer one needs.
+    observed, parts, firsts, lengths, rows, count, vectors, inward, starts, widths, second, bias,
+    last, close, slope,
+):  # fmt: skip
+    """The bound on Q of a state's actions: weights (h,) of the first layer's outputs, a constant.
 
     Args:
         observed: the first layer's sums over the observation, with its bias: (h,).
         parts: the first layer's sums over component vectors: (n, h).
         firsts: first rows of the components: (C,).
         lengths: and how many there are: (C,).
+        rows: parts of each action, one action behind the other.
+        count: number of actions.
         vectors: the component vectors themselves, one behind the other.
         inward: the first layer's weights of action vectors: (d, h).
         starts: first rows of each component in these: (C,).
         widths: of the components' vectors: (C,).
-        second: weights of the second layer: (h, g).
+        second: weights of the second layer, units in the order of :func:`order_units`: (h, g).
         bias: of the second layer: (g,).
         last: weights of the last layer: (g,).
+        close: so many units get close bounds.
         slope: of LeakyReLU.
 
     Returns:
-        Bounds (n,) of the component vectors, and a constant that is added to their sum; rounding
-        errors; slopes, gaps and `onward` (h,): the first layer's units add up to gaps · onward to
-        the bound, where positive; in fact LeakyReLU(x) - slopes x of them.
+        Weights, constant, and the rounding errors that are allowed for.
     """
     width, units = second.shape
-    low, high = observed.copy(), observed.copy()
-    for c in range(lengths.shape[0]):
-        _widen(parts[firsts[c] : firsts[c] + lengths[c]], low, high)
+    low, high = np.empty_like(observed), np.empty_like(observed)
+    range_of_sums(observed, parts, rows, count, lengths.shape[0], low, high)
     slopes, gaps = _chords(low, high, slope)
+    least, most = np.empty_like(bias), np.empty_like(bias)
+    _close_range(
+        observed, parts, firsts, lengths, rows, count, vectors, inward, starts, widths,
+        second, bias, slopes, gaps, least[:close], most[:close],
+    )  # fmt: skip
+    middle, sums = np.empty((1, width), np.float32), bias.copy().reshape(1, units)
+    for j in range(width):
+        low[j], high[j] = max(low[j], slope * low[j]), max(high[j], slope * high[j])
+        middle[0, j] = (low[j] + high[j]) / 2
+    add_products(sums, _ONE, 1, middle, width, second.reshape(1, width, units), 0)
+    for u in range(close, units):
+        if last[u] > 0:
+            least[u] = most[u] = sums[0, u]
+            for j in range(width):
+                more = abs(second[j, u]) * (high[j] - middle[0, j])
+                least[u] -= more
+                most[u] += more
+    lines, constant = _lines(sums[0], least, most, last, slope)
+    weights = np.empty(width, np.float32)
+    size = abs(constant)
+    for u in range(units):
+        constant += lines[u] * bias[u]
+        size += abs(lines[u] * bias[u])
+    for j in range(width):
+        row, total, reach = second[j], np.float32(0), np.float32(0)
+        for u in range(units):
+            total += lines[u] * row[u]
+            reach += abs(last[u] * row[u])
+        weights[j] = total
+        size += reach * max(abs(low[j]), abs(high[j]))
+    return weights, constant, _ROUNDING * size
+
+
+@njit(cache=True)
+def _close_range(  # type: ignore[no-untyped-def]
+    observed, parts, firsts, lengths, rows, count, vectors, inward, starts, widths, second, bias,
+    slopes, gaps, low, high,
+):  # fmt: skip
+    """Write bounds on the inputs of the second layer's first units."""
+    width, units = second.shape[0], low.shape[0]
     passed = np.empty((1, width, units), np.float32)
     for j in range(width):
         for u in range(units):
@@ -71,53 +137,31 @@ def upper_bound(  # type: ignore[no-untyped-def]
         if size * width > wide * (width + size):
             table = vectors[place : place + size * wide].reshape(size, wide)
             through = np.zeros((1, wide, units), np.float32)
-            lines = inward[starts[c] : starts[c] + wide]
-            add_products(through[0], numbers, wide, lines, width, passed, 0)
+            add_products(
+                through[0], numbers, wide, inward[starts[c] : starts[c] + wide], width, passed, 0
+            )
             add_products(into, numbers, size, table, wide, through, 0)
         else:
             own = parts[firsts[c] : firsts[c] + size]
             add_products(into, numbers, size, own, width, passed, 0)
         place += size * wide
-    base = bias.copy().reshape(1, units)
+    base = bias[:units].copy().reshape(1, units)
     add_products(base, numbers, 1, observed.reshape(1, width), width, passed, 0)
-    low, high = base[0].copy(), base[0].copy()
-    for c in range(lengths.shape[0]):
-        _widen(linear[firsts[c] : firsts[c] + lengths[c]], low, high)
+    range_of_sums(base[0], linear, rows, count, lengths.shape[0], low, high)
     for j in range(width):
         if gaps[j] > 0:
             for u in range(units):
                 more = gaps[j] * second[j, u]
                 low[u] += min(more, np.float32(0))
                 high[u] += max(more, np.float32(0))
-    weights, constant, rounding = _lines(low, high, last, slope)
-    for u in range(units):
-        constant += weights[u] * base[0, u]
-    onward = np.zeros_like(observed)
-    for j in range(width):
-        if gaps[j] > 0:
-            for u in range(units):
-                onward[j] += weights[u] * second[j, u]
-            constant += gaps[j] * max(onward[j], np.float32(0))
-    bounds = np.dot(linear, weights)
-    return bounds, constant, rounding, slopes, gaps, onward
-
-
-@njit(cache=True)
-def _widen(rows, low, high):  # type: ignore[no-untyped-def]
-    """Add the least and the largest of the rows to bounds."""
-    least, most = rows[0].copy(), rows[0].copy()
-    for r in range(1, rows.shape[0]):
-        for j in range(rows.shape[1]):
-            least[j] = min(least[j], rows[r, j])
-            most[j] = max(most[j], rows[r, j])
-    for j in range(rows.shape[1]):
-        low[j] += least[j]
-        high[j] += most[j]
 
 
 @njit(cache=True)
 def _chords(low, high, slope):  # type: ignore[no-untyped-def]
-    """LeakyReLU of x is slopes x + something from 0 to gaps, where x is from low to high."""
+    """LeakyReLU of x is slopes x + something from 0 to gaps, where x is from low to high.
+
+    The chord lies above: it is gaps above slopes x where low < 0 < high; slopes is its slope.
+    """
     slopes, gaps = np.empty_like(low), np.zeros_like(low)
     for j in range(low.shape[0]):
         if low[j] >= 0:
@@ -131,16 +175,17 @@ def _chords(low, high, slope):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _lines(low, high, last, slope):  # type: ignore[no-untyped-def]
-    """Weights and constant of the upper bound over the second layer's sums; rounding errors."""
+def _lines(inputs, low, high, last, slope):  # type: ignore[no-untyped-def]
+    """Weights and constant of the upper bound over the second layer's inputs.
+
+    Units of negative weight have the line through 0 that is their own at `inputs`.
+    """
     weights, gaps = _chords(low, high, slope)
-    constant, size = np.float32(0), np.float32(0)
+    constant = np.float32(0)
     for u in range(low.shape[0]):
-        if gaps[u] > 0:
-            if last[u] > 0:
-                constant += last[u] * gaps[u]
-            else:
-                weights[u] = 1 if high[u] > -low[u] else slope
+        if last[u] > 0:
+            constant += last[u] * gaps[u]
+        else:
+            weights[u] = 1 if inputs[u] > 0 else slope
         weights[u] *= last[u]
-        size += abs(weights[u]) * max(abs(low[u]), abs(high[u]))
-    return weights, constant, _ROUNDING * (size + constant)
+    return weights, constant

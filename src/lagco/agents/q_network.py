@@ -17,6 +17,7 @@ from numba import njit
 from lagco.agents.action_tables import ActionTables
 from lagco.agents.network import SLOPE, Layers, pass_layers
 from lagco.agents.q_best import best_actions
+from lagco.agents.q_bounds import order_units
 from lagco.arrays import Array
 from lagco.errors import LagcoError
 from lagco.one_thread import one_thread
@@ -85,13 +86,14 @@ class SplitQ:
         """:meth:`best` of states that have actions, two hidden layers; how many were passed."""
         joined = _Joined(sets)
         (second, bias), (last, base) = self._rest
+        order, close = order_units(second, last[:, 0])
         largest = np.empty(len(sets), dtype=np.float32)
         positions = np.empty(len(sets), dtype=np.int64)
         passed = best_actions(
             np.ascontiguousarray(observations), joined.vectors, joined.lengths,
             np.ascontiguousarray(self._weight.T), self._bias, joined.starts, joined.widths,
             joined.index, joined.firsts, joined.counts, joined.kept, joined.bits,
-            np.ascontiguousarray(second), bias, np.ascontiguousarray(last[:, 0]), base[0], SLOPE,
+            second.take(order, axis=1), bias[order], last[order, 0], base[0], close, SLOPE,
             largest, positions,
         )  # fmt: skip
         return largest, positions, passed
@@ -136,14 +138,12 @@ class _Joined:
         self.starts = np.array(longest.starts)
         self.widths = np.array([table.shape[1] for table in longest.tables])
         self.lengths = np.zeros((len(sets), components), dtype=np.int64)
-        tables, bits, begins, places = [], [], [], []
+        bits, begins, places = [], [], []
         known: dict[int, int] = {}
         indices: list[Array] = []
         rows = at = 0
         for b, actions in enumerate(sets):
-            for c, table in enumerate(actions.tables):
-                self.lengths[b, c] = len(table)
-                tables.append(table.ravel())
+            self.lengths[b, : len(actions.tables)] = [len(table) for table in actions.tables]
             index = actions.index
             if index is None:
                 index = _numbers(len(actions.tables[0]))
@@ -157,8 +157,8 @@ class _Joined:
                 begins[-1] = at
                 bits.append(actions.kept)
                 at += len(actions.kept)
-        self.vectors = np.empty(sum(map(len, tables)), dtype=np.float32)
-        np.concatenate(tables, out=self.vectors)
+        vectors = np.concatenate([table.ravel() for actions in sets for table in actions.tables])
+        self.vectors = widened(vectors.view(np.uint16)) if vectors.itemsize == 2 else vectors
         self.index = np.zeros((rows, components), dtype=np.int32)
         for index in indices:
             first = known[id(index)]
@@ -166,6 +166,22 @@ class _Joined:
         self.firsts, self.counts = np.array(places, dtype=np.int64).T
         self.kept = np.concatenate(bits) if bits else np.zeros(0, dtype=np.uint8)
         self.bits = np.array(begins)
+
+
+@njit(cache=True)
+def widened(halves):  # type: ignore[no-untyped-def]
+    """Numbers of half precision, given as their bits (uint16), in single precision."""
+    bits = np.empty(halves.shape[0], np.int32)
+    for i in range(halves.shape[0]):
+        bits[i] = (np.int32(halves[i]) & 0x7FFF) << 13
+    found = bits.view(np.float32)
+    for i in range(halves.shape[0]):
+        found[i] *= np.float32(2.0**112)  # the difference of the exponents' offsets
+    for i in range(halves.shape[0]):
+        half = np.int32(halves[i])
+        infinite = np.int32(0x7F800000 if half & 0x7C00 == 0x7C00 else 0)
+        bits[i] |= ((half & 0x8000) << 16) | infinite
+    return found
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
+from numba import njit
 from stable_baselines3.common.buffers import BaseBuffer
 
 from lagco.agents.action_tables import ActionTables
@@ -157,29 +158,19 @@ class ActionReplayBuffer(BaseBuffer):
 
     def returns(self, slots: Array, envs: Array) -> Returns:
         """n-step returns of the transitions at these slots of these environments."""
-        count = len(slots)
-        rewards = np.zeros(count, np.float32)
-        alive = np.ones(count, bool)
-        discount = 1.0
-        stop, ends = slots.copy(), np.zeros(count, np.int8)
-        discounts = np.zeros(count, np.float32)
-        for k in range(self.n_steps):
-            at = (slots + k) % self.buffer_size
-            rewards += np.where(alive, discount * self.rewards[at, envs], 0.0).astype(np.float32)
-            discount *= self.gamma
-            over = alive & (self.ends[at, envs] != GOES_ON)
-            stop[over], ends[over] = at[over], self.ends[at[over], envs[over]]
-            discounts[over] = discount
-            alive &= ~over
-        stop[alive] = (slots[alive] + self.n_steps) % self.buffer_size
-        discounts[alive] = discount
+        rewards, discounts = np.empty((2, len(slots)), np.float32)
+        stop, ends = np.empty_like(slots), np.empty(len(slots), np.int8)
+        sum_rewards(
+            self.rewards, self.ends, slots, envs, self.n_steps, self.gamma,
+            rewards, discounts, stop, ends,
+        )  # fmt: skip
         observations = self.observations[stop, envs]
-        after = zip(stop.tolist(), envs.tolist(), strict=True)
+        after = list(zip(stop.tolist(), envs.tolist(), strict=True))
         actions = [self.actions[slot][env] for slot, env in after]
         for b in np.flatnonzero(ends).tolist():
             observations[b], actions[b] = 0.0, _NONE
             if ends[b] == TRUNCATED:
-                observations[b], actions[b] = self.last[int(stop[b]), int(envs[b])]
+                observations[b], actions[b] = self.last[after[b]]
         discounts[[b for b, found in enumerate(actions) if not found.count]] = 0.0
         inputs = np.concatenate([self.observations[slots, envs], self.chosen[slots, envs]], axis=1)
         places = np.where(ends == GOES_ON, stop * self.n_envs + envs, -1)
@@ -266,3 +257,36 @@ class ActionReplayBuffer(BaseBuffer):
                 state["last"], arrays["last"], sets[stored * n :], strict=True
             )
         }
+
+
+@njit(cache=True)
+def sum_rewards(  # type: ignore[no-untyped-def]
+    rewards, ends, slots, envs, steps, gamma, sums, discounts, stop, found
+):
+    """Discounted rewards of steps from slots of the ring on, up to the end of an episode.
+
+    Args:
+        rewards: of all steps: (S, N), and how they ended, `ends`.
+        slots: first steps (B,), of environments `envs` (B,).
+        steps: so many, unless an episode ends.
+        gamma: discount of a step.
+        sums: written: discounted rewards: (B,).
+        discounts: written: factor of what comes after them: (B,).
+        stop: written: slot of the last step of an episode, or of the step after them: (B,).
+        found: written: how the episode ended: (B,).
+    """
+    size = rewards.shape[0]
+    for b in range(slots.shape[0]):
+        total, discount = np.float32(0), 1.0
+        at, env = slots[b], envs[b]
+        found[b] = GOES_ON
+        for k in range(steps):
+            at = (slots[b] + k) % size
+            total += np.float32(discount) * rewards[at, env]
+            discount *= gamma
+            if ends[at, env] != GOES_ON:
+                found[b] = ends[at, env]
+                break
+        if found[b] == GOES_ON:
+            at = (slots[b] + steps) % size
+        sums[b], discounts[b], stop[b] = total, discount, at

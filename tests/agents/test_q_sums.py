@@ -1,0 +1,39 @@
+"""Sums over the components of actions, and numbers of half precision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import njit
+
+from lagco.agents.network import SLOPE
+from lagco.agents.q_network import widened
+from lagco.agents.q_sums import range_of_sums, weigh_sums
+
+
+@njit
+def both(base, table, rows, count, components, slope, weights, low, high, out):
+    range_of_sums(base, table, rows, count, components, low, high)
+    weigh_sums(base, table, rows, count, components, slope, weights, out)
+
+
+@pytest.mark.parametrize("width", [1, 7, 48, 128, 203])
+@pytest.mark.parametrize("components", [1, 3])
+def test_sums_of_actions_are_those_of_their_rows(width, components, rng):
+    table = rng.normal(size=(12, width)).astype(np.float32)
+    base, weights = rng.normal(size=(2, width)).astype(np.float32)
+    rows = rng.integers(len(table), size=(30, components))
+    low, high = np.empty((2, width), np.float32)
+    out = np.full(30, 2.0, np.float32)
+    both(base, table, rows.ravel(), 30, components, SLOPE, weights, low, high, out)
+    sums = base + table[rows].sum(axis=1)
+    np.testing.assert_allclose(low, sums.min(axis=0), atol=1e-5)
+    np.testing.assert_allclose(high, sums.max(axis=0), atol=1e-5)
+    activated = np.maximum(sums, SLOPE * sums)
+    np.testing.assert_allclose(out, 2.0 + activated @ weights, atol=1e-3)
+
+
+def test_every_number_of_half_precision_is_widened():
+    halves = np.arange(2**16, dtype=np.uint16)
+    expected = halves.view(np.float16).astype(np.float32)
+    np.testing.assert_array_equal(widened(halves), expected)
