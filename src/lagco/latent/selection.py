@@ -44,10 +44,7 @@ class Watch:
         last = view.last_change
         if last(STRUCTURE, "") > before or (self._ends and last(WIRING, "") > before):
             return True
-        for name in self._names:  # a generator takes longer
-            if last(self._kind, name) > before:
-                return True
-        return False
+        return any(last(self._kind, name) > before for name in self._names)
 
 
 class Selection:

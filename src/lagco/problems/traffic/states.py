@@ -68,6 +68,4 @@ def judge_paths(arguments, actions, largest, out):  # type: ignore[no-untyped-de
 def find_path(arguments, largest, begin):  # type: ignore[no-untyped-def]
     """`find_action` with bound arguments."""
     graph, hops, ends, amounts, routed, stream, path = opened(arguments)
-    return find_action(
-        *graph, hops, *ends, *amounts, *routed, largest, begin, stream, path
-    )  # type: ignore[call-arg]
+    return find_action(*graph, hops, *ends, *amounts, *routed, largest, begin, stream, path)  # type: ignore[call-arg]
