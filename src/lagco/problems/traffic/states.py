@@ -42,7 +42,7 @@ def reroute(arguments, row, place):  # type: ignore[no-untyped-def]
     if place >= 0:
         _change_path(row, place, lookup, ends, paths, used, history)
     add_loads(used, volumes, loads)
-    plain_link_state(loads, capacities, *columns)  # type: ignore[call-arg]
+    plain_link_state(loads, capacities, *columns)
     return measure(loads, capacities), 0.0
 
 
