@@ -87,15 +87,13 @@ def bind(function: Any, arguments: tuple[Any, ...], *more: types.Type) -> Callab
     return call
 
 
-def _plain(value: Any, kinds: list[type]) -> Any:
+def _plain(value: tuple[Any, ...], kinds: list[type]) -> tuple[Any, ...]:
     """Tuples without the names of their parts, by which compiled code is not to be found again.
 
     They look the same to the processor; `kinds` are those met.
     """
-    if not isinstance(value, tuple):
-        return value
     kinds.append(type(value))
-    return tuple([_plain(part, kinds) for part in value])
+    return tuple([_plain(part, kinds) if isinstance(part, tuple) else part for part in value])
 
 
 class _Call(partial[Any]):

@@ -159,12 +159,18 @@ class GraphView:
         """Note that these rows of an edge attribute were written in place; None means all."""
         self._note(EDGE, name, rows)
 
+    def touch(self, nodes: Iterable[str] = (), edges: Iterable[str] = ()) -> None:
+        """Note that all rows of these attributes may have changed, in one call for many."""
+        journal, last = self._journal, self._last
+        for kind, names in ((NODE, nodes), (EDGE, edges)):
+            for name in names:
+                journal.append((kind, name, None))
+                last[kind, name] = self._base + len(journal)
+        self._cut()
+
     def touch_all(self) -> None:
         """Note that every attribute may have changed, as after a reset."""
-        for name in self.nodes:
-            self._note(NODE, name, None)
-        for name in self.edge_attributes:
-            self._note(EDGE, name, None)
+        self.touch(self.nodes, self.edge_attributes)
 
     def touch_structure(self) -> None:
         """Note that there are other nodes, edges or attributes, so that all is read again."""
@@ -409,8 +415,13 @@ class GraphView:
         journal.append((kind, name, rows))
         self._last[kind, name] = self._base + len(journal)
         if len(journal) > _JOURNAL_LIMIT:
+            self._cut()
+
+    def _cut(self) -> None:
+        """Forget the older half of a journal that is too long."""
+        if len(self._journal) > _JOURNAL_LIMIT:
             half = _JOURNAL_LIMIT // 2
-            del journal[:half]
+            del self._journal[:half]
             self._base += half
 
 

@@ -43,6 +43,7 @@ class TableFeatures:
         touched: whether attributes that may change are still to be compared, all their rows:
             :meth:`sync` does, or whoever reads `facts` and `whole`, arguments of
             :func:`sync_columns`.
+        whole_columns: the columns of attributes that are compared as a whole, by name.
     """
 
     def __init__(self, layout: TableLayout, readers: Readers, grouped: bool) -> None:
@@ -57,7 +58,7 @@ class TableFeatures:
         self.whole = np.zeros(3 * len(self._columns), dtype=np.int64)
         self.whole[::3] = np.arange(len(self._columns))
         self.touched = False
-        self._current: dict[str, Column] = {}
+        self.whole_columns: dict[str, Column] = {}
         self._noted: list[int] = []
         self.rows = 0
         self.store = np.zeros((layout.width, 0), dtype=np.float32)
@@ -80,7 +81,7 @@ class TableFeatures:
         before, self.rows = self.rows, rows
         if rows == before:
             return
-        self._current.clear()
+        self.whole_columns.clear()
         room = self.store.shape[1]
         if rows > room:
             room = rows if before == 0 else max(rows, room + room // 2)
@@ -108,17 +109,8 @@ class TableFeatures:
         for name in changing if values <= _WHOLE else ():
             known = self._columns[name]
             if known.source is columns[name]:
-                self._current[name] = known.source
+                self.whole_columns[name] = known.source
                 self.whole[3 * known.number + 2] = self.rows
-
-    def touch(self, name: str, column: Column, rows: Any) -> bool:
-        """Remember that an attribute was touched, where it is compared as a whole."""
-        if self._current.get(name) is column and (
-            rows is None or (isinstance(rows, int) and 0 <= rows < self.rows)
-        ):
-            self.touched = True
-            return True
-        return False
 
     def note(self, name: str, column: Column, rows: Any) -> bool:
         """Remember touched rows of an attribute (None: all) for :meth:`sync`.
@@ -130,13 +122,13 @@ class TableFeatures:
         if known is None:  # not declared: the encoder does not read it
             return True
         if column is not known.source or len(column) != self.rows:
-            known_whole = self._current.pop(name, None) is not None
+            known_whole = self.whole_columns.pop(name, None) is not None
             if not known.takes(column, self.rows):
                 self.whole[3 * known.number + 2] = 0
                 return False
             self.facts[known.number] = known.facts()
             if known_whole:
-                self._current[name] = column
+                self.whole_columns[name] = column
         if rows is None:
             self._noted += (known.number, 0, self.rows)
         elif isinstance(rows, int) and 0 <= rows < self.rows:
@@ -281,16 +273,12 @@ class ViewFeatures:
         if clock == self._clock:
             return SAME
         notes = view.notes_since(self._clock)
-        if notes is None:
+        if notes is None or view.last_change(STRUCTURE, "") > self._clock:
             return self._read(view)
         found = TOUCHED
-        for kind, _, _ in notes:
-            if kind == STRUCTURE:
-                return self._read(view)
-            if kind == WIRING:
-                found = REWIRED
         nodes, edges = self.nodes, self.edges
-        if found == REWIRED:
+        if view.last_change(WIRING, "") > self._clock:
+            found = REWIRED
             nodes.extend(view.num_nodes, view.nodes)
             edges.extend(view.num_edges, view.edge_attributes)
         # as they are: merging them into sorted row sets costs more than encoding a small graph
@@ -302,7 +290,11 @@ class ViewFeatures:
                 table, column = edges, view.edge_attributes[name]
             else:
                 continue
-            if not (table.touch(name, column, rows) or table.note(name, column, rows)):
+            if table.whole_columns.get(name) is column and (
+                rows is None or (isinstance(rows, int) and 0 <= rows < table.rows)
+            ):
+                table.touched = True
+            elif not table.note(name, column, rows):
                 later.setdefault((kind, name), []).append(rows)
         for (kind, name), touched in later.items():
             if kind == NODE:

@@ -33,9 +33,9 @@ class Watch:
     def changed(self, view: GraphView) -> bool:
         """Whether anything of it may be other than at the last call."""
         before, self._clock = self._clock, view.clock
-        if view is self._view and before == self._clock:
-            return False
         same, self._view = view is self._view, view
+        if same and before == self._clock:
+            return False
         rows, self._rows = self._rows, view.num_edges if self._kind == EDGE else view.num_nodes
         if not same or rows != self._rows:
             return True

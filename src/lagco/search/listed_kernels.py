@@ -11,13 +11,12 @@ import numpy as np
 
 from lagco.search.kernels import (
     compiled,
-    first_smallest,
     negative_dots,
     negative_dots_and_norms,
     outer_sum,
-    smallest,
     squared_distances,
 )
+from lagco.search.smallest_costs import first_smallest, smallest
 
 L2, INNER, COSINE = range(3)
 

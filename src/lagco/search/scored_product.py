@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from lagco.search.axes import Layout
-from lagco.search.metrics import Batch, Floats, Ints, kernels
+from lagco.search.metrics import Batch, Floats, Ints, kernels, listed_kernels
 from lagco.search.ordered import Bound
 
 _CHUNK = 65_536
@@ -95,7 +95,7 @@ class ScoredProduct:
         among the best `count`, so nothing else is kept.
         """
         weights = self._weights(slope)
-        select = kernels()
+        select = listed_kernels()
         if count == 1:
             return self._one([select.first_smallest(weight) for weight in weights])
         chosen: list[Ints] = []
@@ -110,7 +110,7 @@ class ScoredProduct:
             if axis == 0:
                 chosen, cost, code = [positions], weight[positions], codes
                 continue
-            i, j, cost, code = select.merge_sums(cost, code, weight[positions], codes, count)
+            i, j, cost, code = kernels().merge_sums(cost, code, weight[positions], codes, count)
             chosen = [part[i] for part in chosen]
             chosen.append(positions[j])
         return self._batch(chosen)

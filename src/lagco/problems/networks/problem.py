@@ -27,6 +27,10 @@ from lagco.problems.networks.views import (
     traffic_attributes,
 )
 
+#: attributes of nodes and of edges that depend on the loads of all links, per feature set
+_LINKS = ("peak", "hot"), ("utilisation", "return_utilisation")
+_PLAIN_LINKS = (), ("utilisation", "load")
+
 
 class NetworkProblem(Problem):
     """Demands over a network, the fullest link of which is to become less full."""
@@ -122,14 +126,8 @@ class NetworkProblem(Problem):
 
     def _touch_links(self) -> None:
         """Note that any link may be used otherwise."""
-        view = self._communication
-        view.touch_edge("utilisation")
-        if self.features == "full":
-            view.touch_edge("return_utilisation")
-            view.touch_node("peak")
-            view.touch_node("hot")
-        else:
-            view.touch_edge("load")
+        full = self.features == "full"
+        self._communication.touch(*(_LINKS if full else _PLAIN_LINKS))
 
     def _begin_search(self) -> None:
         """Forget what the last episode changed and reached."""

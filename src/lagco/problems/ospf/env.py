@@ -217,11 +217,10 @@ class OSPF(NetworkProblem):
         view.touch_edge("weight", link)
         if self.features == "full":
             view.touch_edge("room", link)
-            view.touch_edge("shares")
             self._ahead[:, 2, _BEGUN] = self._ahead[:, 0, COLUMNS + _BEGUN] = 0.0
             begun = _BEGUN if change > 0 else COLUMNS + _BEGUN
             self._ahead[link, change + 1, begun] = 1.0 if idle else 0.5
-            view.touch_edge("ahead")
+            view.touch(edges=("shares", "ahead"))
 
     def _bind(self) -> None:
         """Gather the arguments of what is computed after a change."""

@@ -302,8 +302,7 @@ class Placement(Problem):
         self._survey.look(self._mean, self._highest)
         view = self._view
         view.move_edges(vm, vms + pm)
-        for name in self._moving:
-            view.touch_node(name)
+        view.touch(nodes=self._moving)
         return {"migration": -MIGRATION_COST * self._memory.item(vm)}
 
     def objective(self) -> float:

@@ -232,12 +232,8 @@ class Traffic(NetworkProblem):
         self._reroute(row, place)
         self._touch_links()
         if self.features == "full":
-            traffic = self._traffic
-            traffic.touch_edge("utilisation")
-            traffic.touch_edge("share")
-            traffic.touch_edge("gain")
-            traffic.touch_edge("crowded")
-            traffic.touch_edge("hops", demand)
+            self._traffic.touch(edges=("utilisation", "share", "gain", "crowded"))
+            self._traffic.touch_edge("hops", demand)
 
     def _bind(self) -> None:
         """Gather the arguments of what is computed after a change, and to find the next one."""

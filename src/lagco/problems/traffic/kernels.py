@@ -36,9 +36,7 @@ def add_loads(used, volumes, loads):  # type: ignore[no-untyped-def]
 def use_path(demand, row, n, arc_of, sources, targets, limits, paths, used):  # type: ignore[no-untyped-def]
     """Put a demand on a path; return False (and change nothing) if that is not admissible."""
     found = np.empty(used.shape[1], dtype=np.int64)
-    length = path_arcs(
-        row, n, arc_of, sources[demand], targets[demand], limits[demand], found
-    )
+    length = path_arcs(row, n, arc_of, sources[demand], targets[demand], limits[demand], found)
     if length == 0:
         return False
     for i in range(row.shape[0]):
@@ -303,9 +301,7 @@ def preview_paths(  # type: ignore[no-untyped-def]
     changed_by = np.full(loads.shape[0], -1, dtype=np.int64)
     for a in range(actions.shape[0]):
         d = actions[a, 0]
-        length = path_arcs(
-            actions[a, 1:], n, arc_of, sources[d], targets[d], limits[d], found
-        )
+        length = path_arcs(actions[a, 1:], n, arc_of, sources[d], targets[d], limits[d], found)
         if length == 0:
             out[a] = np.inf
             continue

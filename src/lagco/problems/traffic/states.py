@@ -42,7 +42,7 @@ def reroute(arguments, row, place):  # type: ignore[no-untyped-def]
     if place >= 0:
         _change_path(row, place, lookup, ends, paths, used, history)
     add_loads(used, volumes, loads)
-    plain_link_state(loads, capacities, *columns)  # type: ignore[call-arg]
+    plain_link_state(loads, capacities, *columns)
     return measure(loads, capacities), 0.0
 
 
@@ -68,6 +68,4 @@ def judge_paths(arguments, actions, largest, out):  # type: ignore[no-untyped-de
 def find_path(arguments, largest, begin):  # type: ignore[no-untyped-def]
     """`find_action` with bound arguments."""
     graph, hops, ends, amounts, routed, stream, path = opened(arguments)
-    return find_action(
-        *graph, hops, *ends, *amounts, *routed, largest, begin, stream, path
-    )  # type: ignore[call-arg]
+    return find_action(*graph, hops, *ends, *amounts, *routed, largest, begin, stream, path)  # type: ignore[call-arg]
