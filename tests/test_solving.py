@@ -449,7 +449,8 @@ def test_with_as_many_turns_of_the_solver_a_portfolio_is_never_worse(name, monke
     assert task.record.better(together.objective, task.record.best.objective)
 
 
-def test_beside_a_solver_that_leads_others_have_a_tenth_of_the_time():
+@pytest.mark.parametrize(("leads", "least", "most"), [(True, 89.0, 91.0), (False, 49.0, 51.0)])
+def test_beside_a_solver_others_have_a_tenth_of_the_time_or_half_of_it(leads, least, most):
     now = [0.0]
     task = worked_on(problem_class("tsp").generate(10), seconds=100.0, clock=lambda: now[0])
 
@@ -463,7 +464,7 @@ def test_beside_a_solver_that_leads_others_have_a_tenth_of_the_time():
             return True
 
         def leads(self):
-            return False
+            return leads and self.name == "solver"
 
         def turn(self):
             now[0] += self.seconds
@@ -472,7 +473,7 @@ def test_beside_a_solver_that_leads_others_have_a_tenth_of_the_time():
             return True
 
     run_members([Slow("solver", 0.7), Slow("agent", 0.2), Slow("agent + search", 0.3)], task)
-    assert task.record.shares["solver"] >= 89.0
+    assert least <= task.record.shares["solver"] <= most
 
 
 def test_a_search_from_what_others_found_stays_within_its_part_of_the_time(monkeypatch):

@@ -57,8 +57,9 @@ def solve(
     """Find a good solution of one instance within a time limit.
 
     By default a portfolio: the problem's local search from a start of its own, the agent's
-    episodes, and the local search from the agent's solutions. Whoever holds the best solution gets
-    most of the time. On an interruption (Ctrl-C) the best so far is returned.
+    episodes, and the local search from the agent's solutions. The first has most of the time as
+    long as it finds better solutions, then whoever holds the best has half of it. On an
+    interruption (Ctrl-C) the best so far is returned.
 
     Args:
         source: an instance or a file in any of the formats that lagco reads; for environments also

@@ -22,8 +22,9 @@ _SHARED_PART = 0.1
 _GROWTH = 4.0
 #: turns without progress after which a search stagnates, or begins elsewhere
 _PATIENCE = 4
-#: part of the whole time that these have to take, where others would have the time instead
-_IDLE_PART = 0.2
+#: part of the whole time that these have to take, where others would have the time instead, and
+#: seconds at least
+_IDLE_PART, _IDLE_SECONDS = 0.2, 1.0
 
 
 class Source(Protocol):
@@ -72,7 +73,8 @@ class LocalSearch:
         """Whether it gave up, or nothing better was found for a while."""
         limit = self._task.limit
         now = limit.elapsed()
-        waited = not limit.timed or now - self._better_at >= _IDLE_PART * (now + limit.left())
+        idle = max(_IDLE_SECONDS, _IDLE_PART * (now + limit.left()))
+        waited = not limit.timed or now - self._better_at >= idle
         return (self._idle >= _PATIENCE and waited) or self._task.record.failure is not None
 
     def leads(self) -> bool:

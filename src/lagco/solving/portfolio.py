@@ -2,8 +2,8 @@
 
 A turn is short: some steps of an agent's episodes, a stretch of local search. Between turns the
 time is looked at, so a run may be stopped at any moment with the best solution so far. The
-problem's own search gets most of the time as long as it finds better solutions, then whoever holds
-the best.
+problem's own search gets most of the time as long as it finds better solutions; then whoever holds
+the best gets half of it, and the others the rest.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from lagco.rollout import Trace
 
 #: part of the time for whoever leads, and for each of the others
 LEADING, FOLLOWING = 0.9, 0.05
+#: part for whoever holds the best where nobody leads
+HOLDING = 0.5
 
 
 @dataclass(frozen=True)
@@ -228,6 +230,17 @@ class Member(Protocol):
         ...
 
 
+def _parts(ready: Sequence[Member], record: Record) -> dict[str, float]:
+    """Part of the time that each member should have."""
+    leaders = [member.name for member in ready if member.leads()]
+    if leaders:
+        part = LEADING / len(leaders)
+        return {m.name: part if m.name in leaders else FOLLOWING for m in ready}
+    holder = ready[0].name if record.best is None else record.best.by
+    rest = (1.0 - HOLDING) / max(1, len(ready) - 1)
+    return {m.name: HOLDING if m.name == holder else rest for m in ready}
+
+
 def run(members: Sequence[Member], task: Task, between: Callable[[], None] | None = None) -> None:
     """Let members take turns until the limit, or until nothing better can come.
 
@@ -249,10 +262,8 @@ def run(members: Sequence[Member], task: Task, between: Callable[[], None] | Non
             return
         member = ready[0]
         if not over:
-            best = member.name if record.best is None else record.best.by
-            leaders = [m.name for m in ready if m.leads()] or [best]
-            part = LEADING / len(leaders)
-            member = min(ready, key=lambda m: m.used / (part if m.name in leaders else FOLLOWING))
+            parts = _parts(ready, record)
+            member = min(ready, key=lambda m: m.used / parts[m.name])
         began = limit.elapsed()
         goes_on = member.turn()
         limit.taken += 1
