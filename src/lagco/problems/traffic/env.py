@@ -250,8 +250,8 @@ class Traffic(NetworkProblem):
         arguments = lookup, graph, *known, self._history, columns
         self._routing = bind(call, arguments, _ROW, types.int64)
         self._judging = bind(judge_paths, (lookup, *known), _ROWS, types.float64, _MASK)
-        arguments = self._graph, network.hops, *known, self._stream, self._scratch[1:]
-        self._finding = bind(find_path, arguments, types.float64, types.int64)
+        ways = self._graph, network.hops, *known, self._stream, self._scratch[1:]
+        self._finding = bind(find_path, ways, types.float64, types.int64)
 
     def _reroute(self, row: Array, place: int) -> None:
         """Put a demand on a path, the one before to a place of the history, and measure all."""
