@@ -16,7 +16,7 @@ from lagco.errors import TooLarge, UsageError
 from lagco.instances import Instance
 from lagco.store import Schema, object_of
 
-#: raw actions that a discrete method has an output for at most; beyond, one decision takes seconds
+#: raw actions that a discrete method has an output for at most
 MOST_OUTPUTS = 100_000
 _COUNT: Schema = {"type": "integer", "minimum": 0, "maximum": 1 << 31}
 #: JSON schema of :meth:`Widths.facts`

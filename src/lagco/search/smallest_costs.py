@@ -57,7 +57,7 @@ def _sift(heap: Any, size: int, costs: Any) -> None:
 
 @compiled
 def _by_heap(costs: Any, count: int) -> Any:
-    """The same, kept in a heap of `count` positions while going over all."""
+    """What :func:`smallest` returns, from a heap of `count` positions while going over all."""
     n = costs.shape[0]
     heap = np.empty(min(count, n), np.int64)
     size = 0
@@ -94,7 +94,7 @@ def _by_heap(costs: Any, count: int) -> Any:
 
 @compiled
 def _by_buckets(costs: Any, count: int) -> Any:
-    """The same by buckets; those that are not finite come last, and are left out."""
+    """What :func:`smallest` returns, by buckets; costs that are not finite are left out."""
     n = costs.shape[0]
     low, high, size = np.inf, -np.inf, 0
     for i in range(n):
