@@ -350,7 +350,7 @@ def test_masked_policy_learns_one_instance(method):
     assert learned > play(problem, RandomActor(problem), 10) + 0.05
 
 
-@pytest.mark.parametrize("method", ["p-discrete", "p-discrete-m"])
+@pytest.mark.parametrize("method", ["p-discrete", "p-discrete-m", "g-discrete-m"])
 @pytest.mark.parametrize(("n", "count"), [(6, 12 * 7**5), (12, 24 * 13**5)])
 def test_more_actions_than_outputs_are_refused_before_any_is_asked_for(tmp_path, method, n, count):
     """Raw actions of an environment with paths: too many to list, and to have outputs for."""

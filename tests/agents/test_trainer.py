@@ -18,6 +18,7 @@ from stable_baselines3.common.callbacks import (
 
 import lagco
 from lagco.agents.registry import METHODS
+from lagco.agents.training import Trainer
 from lagco.errors import LagcoError, MissingExtra, UnknownName, UsageError
 from lagco.problems import problem_class
 from tests.agents.runs import instances, settings, trained
@@ -351,3 +352,22 @@ def test_numbers_that_are_none_stop_a_run_at_once(what, message, tmp_path):
         )
     assert len(seen) == 5
     assert any(f"Broken, instance {i.name!r}, seed" in str(caught.value) for i in data)
+
+
+# -- what is shown
+
+
+def test_a_run_says_that_it_pre_trains_only_when_it_does(tmp_path):
+    """Neither without a latent space, nor with an encoder that is given or made before."""
+
+    def trainer(out, method="projection", **options):
+        return Trainer(
+            "tsp", instances(), tmp_path / out, **settings(method), method=method, **options
+        )
+
+    assert trainer("own").pretrains
+    assert not trainer("padded", "p-discrete").pretrains
+    given = trainer("given", encoder=brief_encoder("tsp"))
+    assert not given.pretrains
+    given.learn(256)
+    assert not trainer("given", encoder=brief_encoder("tsp")).pretrains

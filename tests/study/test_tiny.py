@@ -135,6 +135,7 @@ def test_training_times(tiny):
     for row in rows.values():
         assert (row["problem"], row["strategy"], row["steps"]) == ("tsp", "varied", 512)
         assert row["instances"] == 2 and len(row["seconds"]) == 2 and min(row["seconds"]) > 0
+        assert len(row["cpu_s"]) == 2 and min(row["cpu_s"]) > 0
         assert row["paper"] is None  # the protocol is not the paper's
     assert len(rows["projection"]["encoder_s"]) == 2 and not rows["p-discrete-m"]["encoder_s"]
     for record in tiny.records("training"):

@@ -224,6 +224,13 @@ class DiscreteMethod(Method):
             return PaddingVecEnv(problem, instances, pad_to, **options)
         return PooledVecEnv(problem, instances, self._checked(space), pad_to, **options)
 
+    def check_instances(
+        self, problem: type[Problem], instances: Sequence[Instance], config: PPOConfig
+    ) -> None:
+        """Refuse too many raw actions; without an encoder :meth:`env` does so as early."""
+        if self.latent:
+            Widths.over(problem, instances, config.features, views=False, method=self.name)
+
     def model(self, env: ProblemVecEnv, config: PPOConfig) -> BaseAlgorithm:
         keywords, arguments = policy_arguments(config), ppo_arguments(config)
         assert isinstance(env, _PaddedActionEnv)

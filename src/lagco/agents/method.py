@@ -93,6 +93,11 @@ class Method(ABC):
     ) -> ProblemVecEnv:
         """The training environment; a padded one reserves the maxima over `pad_to` too."""
 
+    def check_instances(  # noqa: B027, most methods can train on all
+        self, problem: type[Problem], instances: Sequence[Instance], config: Any
+    ) -> None:
+        """Refuse instances that the method cannot train on, before anything else takes time."""
+
     @abstractmethod
     def model(self, env: Any, config: Any) -> BaseAlgorithm:
         """The untrained model on that environment."""

@@ -87,12 +87,15 @@ def train(
         def report(row: dict[str, Any]) -> None:
             score = row["return"] if row["score"] in (None, "") else row["score"]
             about = "" if score in (None, "") else f"score {float(score):.3f}"
-            shown.update(row["steps"], text=about)
+            shown.update(row["steps"])
+            shown.say(about)
             if told is not None:
                 told(row)
 
         trainer = Trainer(problem, data, out, report=report, **options)
         shown.update(trainer.steps, trainer.config.steps)
+        if trainer.pretrains:
+            shown.say("pre-training the encoder")
         return trainer.learn(trainer.config.steps - trainer.steps)
 
 
@@ -206,6 +209,12 @@ class Trainer:
             return int(CHECKPOINT_KIND.read_with_header(path).content["steps"])
         return self._finished_steps() or 0
 
+    @property
+    def pretrains(self) -> bool:
+        """Whether the run begins with pre-training an encoder, unless one is in the cache."""
+        given = self._encoder is not None or self._start is not None
+        return self._method.latent and not given and not self._has_space()
+
     def learn(self, steps: int) -> Agent:
         """Train for so many more steps, rounded up to whole rollouts, and write the bundle.
 
@@ -236,6 +245,7 @@ class Trainer:
     def _run(self) -> None:
         began = time.perf_counter()
         config, method = self.config, self._method
+        method.check_instances(self.problem, [*self._instances, *self._reserved], config)
         space = None
         if method.latent:
             space = self._start.space if self._start else self._space()
@@ -312,7 +322,7 @@ class Trainer:
     def _space(self) -> LatentSpace:
         """The latent space of the run: made once, then read from its folder."""
         config, folder = self.config, self.folder / SPACE
-        if (folder / "latent.json").exists():
+        if self._has_space():
             env = self.problem(self._instances[0], features=config.features)
             env.reset(seed=0)
             declared = read_declaration(env, env.graph_views())
@@ -334,6 +344,9 @@ class Trainer:
         space = LatentSpace.fit(encoder, sources, seed=config.seed, reduce=reduce)
         save_space(space, folder)
         return space
+
+    def _has_space(self) -> bool:
+        return (self.folder / SPACE / "latent.json").exists()
 
     def _make_validation(self) -> Validation | None:
         if not self._validation:

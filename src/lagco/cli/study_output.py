@@ -155,7 +155,16 @@ def print_searches(rows: Sequence[Mapping[str, Any]]) -> None:
 
 def print_training_times(rows: Sequence[Mapping[str, Any]]) -> None:
     """Seconds of the runs, as in the paper's table."""
-    columns = ("problem", "method", "runs", "seconds", "mean ± std", "encoder, s", "paper")
+    columns = (
+        "problem",
+        "method",
+        "runs",
+        "seconds",
+        "mean ± std",
+        "processor, s",
+        "encoder, s",
+        "paper",
+    )
     cells = [
         (
             row["problem"],
@@ -163,6 +172,7 @@ def print_training_times(rows: Sequence[Mapping[str, Any]]) -> None:
             len(row["seconds"]),
             ", ".join(text(seconds) for seconds in row["seconds"]),
             mean_and_deviation(row["seconds"]),
+            mean_and_deviation(row["cpu_s"]),
             mean_and_deviation(row["encoder_s"]),
             mean_and_deviation(row["paper"] or ()),
         )

@@ -266,10 +266,11 @@ def _series(records: Sequence[Record]) -> dict[str, list[float]]:
 def training_times(ledger: Ledger, kind: str = "training") -> list[dict[str, Any]]:
     """Seconds of training runs, per problem, method, strategy, features and steps.
 
-    ``seconds`` are those of the runs in their order, ``encoder_s`` those of pre-training their
-    encoders (empty for a method without), ``paper`` those of the paper's five runs, where ours
-    follow its protocol (`traffic`, ``varied``, 20 instances, 100000 steps) and were timed one at a
-    time; its machine was another one.
+    ``seconds`` are those of the runs in their order, ``cpu_s`` those of the processor (of the runs
+    that recorded them), which depend less on what else ran there, ``encoder_s`` those of
+    pre-training their encoders (empty for a method without), ``paper`` those of the paper's five
+    runs, where ours follow its protocol (`traffic`, ``varied``, 20 instances, 100000 steps) and
+    were timed one at a time; its machine was another one.
 
     Args:
         ledger: of the study.
@@ -292,6 +293,11 @@ def training_times(ledger: Ledger, kind: str = "training") -> list[dict[str, Any
                 "steps": int(config["steps"]),
                 "instances": len(records[0].spec["train"]),
                 "seconds": [float(record.measured["train_s"]) for record in records],
+                "cpu_s": [
+                    float(record.measured["train_cpu_s"])
+                    for record in records
+                    if "train_cpu_s" in record.measured
+                ],
                 "encoder_s": [encoders[key] for key in keys if key in encoders],
                 "paper": _paper_times(records[0]) if kind == "training" else None,
             }

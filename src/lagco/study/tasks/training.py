@@ -6,6 +6,8 @@ does one at a time, so that nothing slows it down.
 
 from __future__ import annotations
 
+import time
+
 from lagco.study.ledger import significant
 from lagco.study.tasks.run import train_agent
 from lagco.study.worker import Context, Outcome
@@ -16,7 +18,9 @@ def do(context: Context) -> Outcome:
     import torch
 
     torch.set_num_threads(1)
+    began = time.process_time()
     agent, rows = train_agent(context)
+    train_cpu_s = time.process_time() - began
     training = agent.description["training"]
     train_s = float(rows[-1]["seconds"])
     result = {
@@ -25,6 +29,7 @@ def do(context: Context) -> Outcome:
     }
     measured = {
         "train_s": round(train_s, 2),
+        "train_cpu_s": round(train_cpu_s, 2),
         "steps_per_s": significant(training["steps"] / train_s if train_s else None, 4),
     }
     return result, measured
