@@ -16,6 +16,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import fmean, median
 
 import lagco.report
 from benchmarks.study_figures import FIGURES
@@ -25,10 +26,11 @@ from lagco.report.palette import LETTERS
 from lagco.report.reading import Study, count_of, grouped, listed
 from lagco.report.sections.claims import claims_table
 from lagco.report.sections.headline import findings, overview, span
+from lagco.report.sections.tuning import best_trials
 from lagco.report.tables import Cell, Column, Table, plain_columns, table
 from lagco.report.writers import to_markdown
 from lagco.store import write_atomically
-from lagco.study import Record, export, paper_score
+from lagco.study import Record, export, paper_score, training_times
 from lagco.study.scores import middle, values_of
 from lagco.study.settings import known_methods
 
@@ -145,6 +147,63 @@ def _paper_settings(study: Study) -> str:
     return to_markdown(table("", "", columns, rows))
 
 
+def _seeds(study: Study) -> str:
+    """How far the scores of runs that differ in seed and training instances lie apart."""
+    columns = [
+        *plain_columns("method", "entries", "runs"),
+        Column("median", "median", digits=3),
+        Column("largest", "largest", digits=3),
+        Column("where", "where"),
+    ]
+    rows: list[list[Cell]] = []
+    for method in known_methods():
+        apart: dict[str, float] = {}
+        counts: list[int] = []
+        for (problem, name, strategy), runs in study.runs(study.settings[0]).items():
+            scores = [middle(values_of([run], "score"))[0] or 0.0 for run in runs]
+            if name == method and len(scores) > 1:
+                apart[f"{problem}, {strategy}"] = max(scores) - min(scores)
+                counts.append(len(scores))
+        if apart:
+            where = max(apart, key=lambda entry: apart[entry])
+            spread = Cell(median(apart.values())), Cell(apart[where])
+            rows.append([*map(Cell, (method, len(apart), span(counts))), *spread, Cell(where)])
+    return to_markdown(table("", "", columns, rows))
+
+
+def _training_time(study: Study) -> str:
+    """Processor seconds of full runs, and their ratios, beside the paper's."""
+    reference = "projection"
+    rows = {str(row["method"]): row for row in training_times(study.ledger)}
+    columns = [
+        *plain_columns("method", "runs"),
+        Column("seconds", "processor seconds"),
+        Column("encoder", "encoder, s", digits=1),
+        Column("ratio", f"over {reference}", digits=2),
+        Column("paper", "the paper's seconds", digits=0),
+        Column("paper ratio", f"over {reference}", digits=2),
+    ]
+    ours = {method: fmean(row["cpu_s"]) for method, row in rows.items()}
+    theirs = {method: fmean(row["paper"]) for method, row in rows.items() if row["paper"]}
+    filled_rows = [
+        [
+            Cell(method),
+            Cell(len(row["cpu_s"])),
+            Cell(ours[method], min(row["cpu_s"]), max(row["cpu_s"])),
+            Cell(fmean(row["encoder_s"]) if row["encoder_s"] else None),
+            Cell(ours[method] / ours[reference] if reference in ours else None),
+            Cell(theirs.get(method)),
+            Cell(theirs[method] / theirs[reference] if method in theirs else None),
+        ]
+        for method, row in rows.items()
+    ]
+    return to_markdown(table("", "", columns, filled_rows, "range"))
+
+
+def _tuning(study: Study) -> str:
+    return to_markdown(best_trials(study.records("tune")))
+
+
 def _claims(study: Study) -> str:
     return to_markdown(claims_table(study, study.settings[0]))
 
@@ -249,6 +308,9 @@ BLOCKS: dict[str, Callable[[Study], str]] = {
     "other-scales": _other_scales,
     "strategies": _strategies,
     "paper-settings": _paper_settings,
+    "seeds": _seeds,
+    "training-time": _training_time,
+    "tuning": _tuning,
     "claims": _claims,
     "costs": _costs,
     "missing": _missing,

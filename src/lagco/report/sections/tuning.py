@@ -29,7 +29,7 @@ def blocks(study: Study) -> Sequence[Block] | str:
             "Value of every trial on the validation instances, in the order in which they were "
             "proposed; the line is the best so far. Trials that could not be run are left out."
         )
-        found += [Grid(plots, caption), Shown(_best(searches))]
+        found += [Grid(plots, caption), Shown(best_trials(searches))]
     if unfinished:
         found += [Heading("Searches that are not finished"), Shown(_progress(unfinished))]
     for record in searches:
@@ -65,7 +65,8 @@ def _measure(record: Record) -> str:
     return str(record.spec.get("measure", "value")).replace("_", " ")
 
 
-def _best(searches: Sequence[Record]) -> Table:
+def best_trials(searches: Sequence[Record]) -> Table:
+    """What every search found, by its best trial."""
     columns = (
         *plain_columns("problem", "space", "trials"),
         Column("value", "validation", digits=3),
