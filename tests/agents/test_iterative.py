@@ -10,7 +10,12 @@ import pytest
 from stable_baselines3.common.callbacks import BaseCallback
 
 from lagco.agents import action_tables, q_network
-from lagco.agents.action_tables import ActionTables, nearest_actions, read_actions
+from lagco.agents.action_tables import (
+    ActionTables,
+    nearest_actions,
+    nearest_products,
+    read_actions,
+)
 from lagco.agents.config import train_config
 from lagco.agents.iterative import IterativeMethod
 from lagco.agents.network import Perceptron
@@ -108,6 +113,9 @@ def test_the_nearest_actions_are_kept_as_components(name, reduce, rng):
         expected = view.actions().vectors(rows)
         assert actions.vectors(len(proto)) == pytest.approx(expected, abs=1e-4)
         assert actions.products(proto) == pytest.approx(expected @ proto, abs=1e-3)
+        again, products = nearest_products(view, proto, most)
+        assert np.array_equal(again, rows)
+        assert products == pytest.approx(expected @ proto, abs=1e-3)
         actions = actions.trimmed()
         assert actions.vectors(len(proto)) == pytest.approx(expected, abs=1e-4)
         tables = [len(table) for table in actions.tables]

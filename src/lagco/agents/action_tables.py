@@ -165,8 +165,18 @@ def nearest_actions(view: LatentView, proto: Array, most: int) -> tuple[Array, A
     Raises:
         NoValidAction: there is none.
     """
-    rows = _nearest_rows(view, proto, most)
+    rows, _ = _nearest_rows(view, proto, most)
     return rows, _component_tables(view, rows)
+
+
+def nearest_products(view: LatentView, proto: Array, most: int) -> tuple[Array, Array]:
+    """Search rows of the same actions, and their inner products (k,) with the proto-action.
+
+    Raises:
+        NoValidAction: there is none.
+    """
+    rows, products = _nearest_rows(view, proto, most)
+    return rows, _component_tables(view, rows).products(proto) if products is None else products
 
 
 def labelled_actions(
@@ -186,7 +196,7 @@ def labelled_actions(
     Raises:
         NoValidAction: there is none.
     """
-    rows = _nearest_rows(view, proto, most)
+    rows, _ = _nearest_rows(view, proto, most)
     if not len(right):
         return rows, _component_tables(view, rows).trimmed(), np.zeros(len(rows), dtype=bool)
     wanted = view.actions().rows(view.env.parts_from_actions(np.asarray(right)))
@@ -200,17 +210,18 @@ def labelled_actions(
     return rows, _component_tables(view, rows).trimmed(), labels
 
 
-def _nearest_rows(view: LatentView, proto: Array, most: int) -> Array:
+def _nearest_rows(view: LatentView, proto: Array, most: int) -> tuple[Array, Array | None]:
+    """Search rows, and their inner products where these were searched by."""
     actions = view.actions()
-    rows = _all_rows(actions, most)
+    rows, products = _all_rows(actions, most), None
     if rows is not None:
         valid = np.asarray(view.env.are_valid_actions(view.raw(rows)), dtype=bool)
         rows = rows[valid] if not valid.all() else rows
     else:
-        rows = actions.nearest(proto, most, "inner", view.env).indices
+        rows, products = actions.nearest(proto, most, "inner", view.env)
     if not len(rows):
         raise NoValidAction("no action is valid")
-    return rows
+    return rows, products
 
 
 def _all_rows(actions: ActionSet, most: int) -> Array | None:

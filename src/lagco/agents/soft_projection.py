@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lagco.agents.action_tables import CANDIDATES, nearest_actions
+from lagco.agents.action_tables import CANDIDATES, nearest_products
 from lagco.agents.config import TrainConfig, with_default
 from lagco.agents.method import Look, Weights
 from lagco.agents.network import AgentWeights, layer_arrays, policy_arguments, ppo_arguments
@@ -147,8 +147,8 @@ class SoftProjectionActor(ProjectionActor):
         decoder = self._decoder
         if not explore or decoder.draws or decoder.spelling == "sampled":  # explore on their own
             return super()._row(proto, rng, explore and decoder.draws)
-        rows, candidates = nearest_actions(self.view, proto, CANDIDATES)
-        logits = candidates.trimmed().products(proto) / self._temperature
+        rows, products = nearest_products(self.view, proto, CANDIDATES)
+        logits = products / self._temperature
         # the largest of these are draws from the softmax, without replacement
         perturbed = logits + rng.gumbel(size=len(logits))
         k = 1 if decoder.spelling == "nearest" else decoder.k
@@ -167,8 +167,8 @@ class SoftProjectionActor(ProjectionActor):
                 found = decoder.candidates(view, proto)
                 rows, logits = found.indices, decoder.logits(view, found, self._observation)
             else:
-                rows, candidates = nearest_actions(view, proto, CANDIDATES)
-                logits = candidates.trimmed().products(proto) / self._temperature
+                rows, products = nearest_products(view, proto, CANDIDATES)
+                logits = products / self._temperature
         except NoValidAction:
             return np.zeros(0, np.int64), np.zeros(0)
         shifted = logits.astype(np.float64) - logits.max()
