@@ -131,19 +131,22 @@ def _slashes(values: Sequence[float | None]) -> str:
 
 
 def _paper_settings(study: Study) -> str:
-    """Scores of projection by our settings, by the paper's, and in the paper."""
-    named = {setting: setting.partition(",")[0] for setting in study.settings}
-    columns = [Column("settings", "settings"), Column("runs", "runs")]
+    """Scores of projection by our settings, by the paper's, by both mixed, and in the paper."""
+    owners = {"default": "ours", "full": "ours", "paper": "the paper's"}
+    columns = [*plain_columns("hyper-parameters", "features", "runs")]
     columns += [Column(p, p, digits=2) for p in ENTRIES]
     rows: list[list[Cell]] = []
-    for setting, name in named.items():
+    for setting in study.settings:
         runs = [study.runs(setting).get((p, "projection", STRATEGY), []) for p in ENTRIES]
         if any(runs):
             scores = [Cell(middle(values_of(r, "score"))[0]) for r in runs]
-            label = {"default": "ours", "paper": "the paper's"}.get(name, setting)
-            rows.append([Cell(label), Cell(span([len(r) for r in runs if r])), *scores])
+            config = next(run for group in runs for run in group).spec["config"]
+            whose = owners[config["preset"]], owners[config["features"]]
+            rows.append([*map(Cell, whose), Cell(span([len(r) for r in runs if r])), *scores])
     paper = [paper_score(p, "projection", STRATEGY) for p in ENTRIES]
-    rows.append([Cell("in the paper"), Cell(5), *(Cell(p["iqm"] if p else None) for p in paper)])
+    rows.append(
+        [Cell("in the paper"), Cell(), Cell(5), *(Cell(p["iqm"] if p else None) for p in paper)]
+    )
     return to_markdown(table("", "", columns, rows))
 
 
