@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numba import njit
 
+from lagco.agents.halves import widen
 from lagco.agents.network import SLOPE
-from lagco.agents.q_network import widened
 from lagco.agents.q_sums import range_of_sums, weigh_sums
 
 
@@ -33,7 +33,20 @@ def test_sums_of_actions_are_those_of_their_rows(width, components, rng):
     np.testing.assert_allclose(out, 2.0 + activated @ weights, atol=1e-3)
 
 
+@njit
+def widened(numbers, first, count):
+    out = np.empty(count, np.float32)
+    widen(numbers, first, count, out)
+    return out
+
+
 def test_every_number_of_half_precision_is_widened():
     halves = np.arange(2**16, dtype=np.uint16)
     expected = halves.view(np.float16).astype(np.float32)
-    np.testing.assert_array_equal(widened(halves), expected)
+    np.testing.assert_array_equal(widened(halves, 0, len(halves)), expected)
+    np.testing.assert_array_equal(widened(halves, 15_001, 37), expected[15_001:][:37])
+
+
+def test_numbers_of_single_precision_are_copied(rng):
+    numbers = rng.normal(size=50).astype(np.float32)
+    np.testing.assert_array_equal(widened(numbers, 3, 20), numbers[3:23])

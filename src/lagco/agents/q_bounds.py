@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from lagco.agents.q_sums import range_of_sums
+from lagco.agents.q_sums import range_of_sums, weigh_sums
 from lagco.arrays import Array
 from lagco.embedding.row_sums import add_products
 
@@ -56,9 +56,9 @@ def pays(lengths, widths, count, second, close):  # type: ignore[no-untyped-def]
 @njit(cache=True, fastmath={"contract", "reassoc"})
 def upper_bound(  # type: ignore[no-untyped-def]
     observed, parts, firsts, lengths, rows, count, vectors, inward, starts, widths, second, bias,
-    last, close, slope,
+    last, close, slope, above,
 ):  # fmt: skip
-    """The bound on Q of a state's actions: weights (h,) of the first layer's outputs, a constant.
+    """Add the bounds on Q of a state's actions to `above`, but for the last layer's bias.
 
     Args:
         observed: the first layer's sums over the observation, with its bias: (h,).
@@ -76,13 +76,14 @@ def upper_bound(  # type: ignore[no-untyped-def]
         last: weights of the last layer: (g,).
         close: so many units get close bounds.
         slope: of LeakyReLU.
+        above: bounds are added here: (count,).
 
     Returns:
-        Weights, constant, and the rounding errors that are allowed for.
+        The rounding errors that are allowed for.
     """
     width, units = second.shape
     low, high = np.empty_like(observed), np.empty_like(observed)
-    range_of_sums(observed, parts, rows, count, lengths.shape[0], low, high)
+    _range(observed, parts, firsts, lengths, rows, count, low, high)
     slopes, gaps = _chords(low, high, slope)
     least, most = np.empty_like(bias), np.empty_like(bias)
     _close_range(
@@ -114,7 +115,32 @@ def upper_bound(  # type: ignore[no-untyped-def]
             reach += abs(last[u] * row[u])
         weights[j] = total
         size += reach * max(abs(low[j]), abs(high[j]))
-    return weights, constant, _ROUNDING * size
+    for k in range(count):
+        above[k] += constant
+    weigh_sums(observed, parts, rows, count, lengths.shape[0], slope, weights, above)
+    return _ROUNDING * size
+
+
+@njit(cache=True)
+def _range(base, table, firsts, lengths, rows, count, low, high):  # type: ignore[no-untyped-def]
+    """Write bounds on sums over components: their range, or that of all combinations.
+
+    Where half of these are actions, the range over all costs less and is hardly wider.
+    """
+    combinations = 1
+    for c in range(lengths.shape[0]):
+        combinations *= lengths[c]
+    if combinations > 2 * count or lengths.shape[0] == 1:
+        range_of_sums(base, table, rows, count, lengths.shape[0], low, high)
+        return
+    low[:], high[:] = base, base
+    least, most, none = np.empty_like(base), np.empty_like(base), np.zeros_like(base)
+    numbers = np.arange(lengths.max())
+    for c in range(lengths.shape[0]):
+        own = table[firsts[c] : firsts[c] + lengths[c]]
+        range_of_sums(none, own, numbers, lengths[c], 1, least, most)
+        low += least
+        high += most
 
 
 @njit(cache=True)
@@ -147,7 +173,7 @@ def _close_range(  # type: ignore[no-untyped-def]
         place += size * wide
     base = bias[:units].copy().reshape(1, units)
     add_products(base, numbers, 1, observed.reshape(1, width), width, passed, 0)
-    range_of_sums(base[0], linear, rows, count, lengths.shape[0], low, high)
+    _range(base[0], linear, firsts, lengths, rows, count, low, high)
     for j in range(width):
         if gaps[j] > 0:
             for u in range(units):

@@ -158,7 +158,7 @@ class _Joined:
                 bits.append(actions.kept)
                 at += len(actions.kept)
         vectors = np.concatenate([table.ravel() for actions in sets for table in actions.tables])
-        self.vectors = widened(vectors.view(np.uint16)) if vectors.itemsize == 2 else vectors
+        self.vectors = vectors.view(np.uint16) if vectors.itemsize == 2 else vectors
         self.index = np.zeros((rows, components), dtype=np.int32)
         for index in indices:
             first = known[id(index)]
@@ -166,22 +166,6 @@ class _Joined:
         self.firsts, self.counts = np.array(places, dtype=np.int64).T
         self.kept = np.concatenate(bits) if bits else np.zeros(0, dtype=np.uint8)
         self.bits = np.array(begins)
-
-
-@njit(cache=True)
-def widened(halves):  # type: ignore[no-untyped-def]
-    """Numbers of half precision, given as their bits (uint16), in single precision."""
-    bits = np.empty(halves.shape[0], np.int32)
-    for i in range(halves.shape[0]):
-        bits[i] = (np.int32(halves[i]) & 0x7FFF) << 13
-    found = bits.view(np.float32)
-    for i in range(halves.shape[0]):
-        found[i] *= np.float32(2.0**112)  # the difference of the exponents' offsets
-    for i in range(halves.shape[0]):
-        half = np.int32(halves[i])
-        infinite = np.int32(0x7F800000 if half & 0x7C00 == 0x7C00 else 0)
-        bits[i] |= ((half & 0x8000) << 16) | infinite
-    return found
 
 
 @cache
