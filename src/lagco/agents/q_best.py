@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from lagco.agents.compiled_network import transpose
 from lagco.agents.halves import widen
-from lagco.agents.q_bounds import pays, upper_bound
+from lagco.agents.q_bounds import ordered, pays, upper_bound
 from lagco.embedding.row_sums import add_neighbours, add_products
 
 #: actions that are passed together
@@ -22,7 +23,7 @@ _ONE = np.zeros(1, dtype=np.int64)
 @njit(cache=True)
 def best_actions(  # type: ignore[no-untyped-def]
     observations, vectors, lengths, first, entry, starts, widths, index, firsts, counts, kept, bits,
-    second, bias, last, base, close, slope, largest, positions,
+    second, bias, last, base, slope, largest, positions,
 ):  # fmt: skip
     """Write the largest value of each of B states, and the first of its actions that has it.
 
@@ -31,7 +32,7 @@ def best_actions(  # type: ignore[no-untyped-def]
         vectors: component vectors, state by state and component by component; float32, or halves
             given as their bits.
         lengths: how many there are, 0 where a state has no such component: (B, C).
-        first: weights of the first layer, of observations and action vectors: (w + d, h).
+        first: weights of the first layer, of observations and action vectors: (h, w + d).
         entry: bias of the first layer: (h,).
         starts: first rows of each component among the weights of action vectors: (C,).
         widths: of the components' vectors: (C,).
@@ -40,12 +41,10 @@ def best_actions(  # type: ignore[no-untyped-def]
         counts: how many are declared: (B,).
         kept: one bit per declared action, 1 where it is valid, state by state.
         bits: where those of a state begin, -1 where all are valid: (B,).
-        second: weights of the second layer, in the order of
-            :func:`~lagco.agents.q_bounds.order_units`: (h, g).
+        second: weights of the second layer: (g, h).
         bias: of the second layer: (g,).
-        last: weights of the last layer: (g,).
-        base: its bias.
-        close: units of the second layer whose inputs get close bounds.
+        last: weights of the last layer: (1, g).
+        base: its bias: (1,).
         slope: of LeakyReLU.
         largest: written: (B,).
         positions: written: (B,).
@@ -55,8 +54,11 @@ def best_actions(  # type: ignore[no-untyped-def]
     """
     place, passed = 0, 0
     width = observations.shape[1]
-    inward, outward = first[width:], first[:width].reshape(1, width, first.shape[1])
-    observed = np.empty((1, first.shape[1]), np.float32)
+    turned = np.empty((first.shape[1], first.shape[0]), np.float32)
+    transpose(first, turned)
+    inward, outward = turned[width:], turned[:width].reshape(1, width, first.shape[0])
+    second, bias, weights, close = ordered(second, bias, last)
+    observed = np.empty((1, first.shape[0]), np.float32)
     rows = np.empty((counts.max() + 1) * lengths.shape[1], np.int64)
     numbers = (lengths * widths).sum(axis=1)
     own = np.empty(numbers.max(), np.float32)
@@ -67,8 +69,8 @@ def best_actions(  # type: ignore[no-untyped-def]
         widen(vectors, place, numbers[b], own)
         count = _list_valid(index[firsts[b] : firsts[b] + counts[b]], kept, bits[b], sizes, rows)
         largest[b], positions[b], some = _best_of_state(
-            observed[0], own, sizes, inward, starts, widths, rows, count, second, bias, last, base,
-            close, slope,
+            observed[0], own, sizes, inward, starts, widths, rows, count, second, bias, weights,
+            base[0], close, slope,
         )  # fmt: skip
         place += numbers[b]
         passed += some

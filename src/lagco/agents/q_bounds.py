@@ -12,11 +12,10 @@ negative, gives an upper bound on Q that is linear in the first layer's outputs.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
+from lagco.agents.compiled_network import transpose
 from lagco.agents.q_sums import range_of_sums, weigh_sums
-from lagco.arrays import Array
 from lagco.embedding.row_sums import add_products
 
 #: rounding errors that are allowed for, over the sum of what is added up
@@ -26,20 +25,34 @@ _UNITS = 16
 _ONE = np.zeros(1, dtype=np.int64)
 
 
-def order_units(second: Array, last: Array) -> tuple[npt.NDArray[np.int64], int]:
-    """An order of the second layer's units, and how many of the first deserve close bounds.
+@njit(cache=True)
+def ordered(second, bias, last):  # type: ignore[no-untyped-def]
+    """The second layer's units in another order, and how many of the first deserve close bounds.
 
     Units of positive weight come first, those that can change Q most before others; chords need
     bounds on their inputs, lines through 0 none.
 
     Args:
-        second: weights of the second layer: (h, g).
-        last: weights of the last layer: (g,).
+        second: weights of the second layer: (g, h).
+        bias: of the second layer: (g,).
+        last: weights of the last layer: (1, g).
+
+    Returns:
+        Weights (h, g), bias and last weights (g,) in that order, and that number.
     """
-    reach = np.abs(last) * np.linalg.norm(second, axis=0)
-    order = np.argsort(np.where(last > 0, -reach, np.inf), kind="stable")
-    chords = int(np.count_nonzero(last > 0))
-    return order, min(max(round(chords / _UNITS), 1) * _UNITS, len(last))
+    units, width = second.shape
+    reach = np.empty(units, np.float32)
+    for u in range(units):
+        total = np.float32(0)
+        for j in range(width):
+            total += second[u, j] * second[u, j]
+        reach[u] = -last[0, u] * np.sqrt(total) if last[0, u] > 0 else np.inf
+    order = np.argsort(reach, kind="mergesort")
+    turned = np.empty((width, units), np.float32)
+    transpose(second[order], turned)
+    chords = np.count_nonzero(last > 0)
+    close = min(max(round(chords / _UNITS), 1) * _UNITS, units)
+    return turned, bias[order], last[0][order], close
 
 
 @njit(cache=True)
@@ -71,7 +84,7 @@ def upper_bound(  # type: ignore[no-untyped-def]
         inward: the first layer's weights of action vectors: (d, h).
         starts: first rows of each component in these: (C,).
         widths: of the components' vectors: (C,).
-        second: weights of the second layer, units in the order of :func:`order_units`: (h, g).
+        second: weights of the second layer, units in the order of :func:`ordered`: (h, g).
         bias: of the second layer: (g,).
         last: weights of the last layer: (g,).
         close: so many units get close bounds.

@@ -17,7 +17,6 @@ from lagco.agents.action_tables import ActionTables
 from lagco.agents.network import SLOPE, Layers, pass_layers
 from lagco.agents.packed_actions import JoinedActions, PackedActions
 from lagco.agents.q_best import best_actions
-from lagco.agents.q_bounds import order_units
 from lagco.arrays import Array
 from lagco.errors import LagcoError
 from lagco.one_thread import one_thread
@@ -86,15 +85,13 @@ class SplitQ:
         """:meth:`best` of states that have actions, two hidden layers; how many were passed."""
         joined = JoinedActions([actions.packed for actions in sets])
         (second, bias), (last, base) = self._rest
-        order, close = order_units(second, last[:, 0])
         largest = np.empty(len(sets), dtype=np.float32)
         positions = np.empty(len(sets), dtype=np.int64)
         passed = best_actions(
             np.ascontiguousarray(observations), joined.vectors, joined.lengths,
-            np.ascontiguousarray(self._weight.T), self._bias, joined.starts, joined.widths,
-            joined.index, joined.firsts, joined.counts, joined.kept, joined.bits,
-            second.take(order, axis=1), bias[order], last[order, 0], base[0], close, SLOPE,
-            largest, positions,
+            self._weight, self._bias, joined.starts, joined.widths, joined.index, joined.firsts,
+            joined.counts, joined.kept, joined.bits, second.T, bias, last.T, base, SLOPE, largest,
+            positions,
         )  # fmt: skip
         return largest, positions, passed
 
