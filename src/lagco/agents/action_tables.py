@@ -63,11 +63,14 @@ class ActionTables:
         layout = Layout(lengths, widths, self.starts)
         return PackedActions(vectors, layout, index, self.kept, self.count)
 
+    def place(self, position: int) -> int:
+        """Row of one action in the index."""
+        return position if self.kept is None else int(nth_kept(self.kept, position))
+
     def vector(self, position: int, width: int) -> Array:
         """Vector (width,) of one action."""
         found = np.zeros(width, dtype=np.float32)
-        if self.kept is not None:
-            position = nth_kept(self.kept, position)
+        position = self.place(position)
         for c, (table, start) in enumerate(zip(self.tables, self.starts, strict=True)):
             row = position if self.index is None else self.index[position, c]
             found[start : start + table.shape[1]] += table[row]
@@ -141,13 +144,16 @@ def in_few_bytes(index: Array) -> Array:
 
 
 def read_actions(view: LatentView, rng: np.random.Generator) -> tuple[Array, ActionTables]:
-    """Search rows of the valid actions of the present state, and their component tables.
+    """Search rows of the present state, and the valid actions: action i is row `place(i)`.
 
     More than :data:`MOST_ACTIONS` declared actions are not listed but sampled with `rng`.
     """
     declared, valid = _declared_rows(view, rng)
     found = _component_tables(view, declared)
-    return (declared, found) if valid.all() else (declared[valid], found.only(valid))
+    if valid.all():
+        return declared, found
+    actions = found.only(valid)
+    return (declared[valid] if actions.kept is None else declared), actions
 
 
 def nearest_actions(view: LatentView, proto: Array, most: int) -> tuple[Array, ActionTables]:
