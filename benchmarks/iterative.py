@@ -40,8 +40,7 @@ def maxima(problem: str, low: int, high: int, steps: int) -> str:
     q, spent, counts = model.split_q, np.zeros(2), np.zeros(2)
     for _ in range(6):
         batch = model.replay_buffer.sample(64)
-        known = [b for b, actions in enumerate(batch.actions) if len(actions)]
-        observations, sets = batch.observations[known], [batch.actions[b] for b in known]
+        observations, sets = model.replay_buffer.states(batch.places[batch.places >= 0])
         began = time.process_time()
         every = [float(v.max()) for v in q.values(observations, sets)]
         between = time.process_time()

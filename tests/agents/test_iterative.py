@@ -43,6 +43,12 @@ def state_of(name, seed=0, reduce=None):
     return view
 
 
+def read_valid(view, rng):
+    """Search rows of valid actions, and these."""
+    rows, actions = read_actions(view, rng)
+    return rows[[actions.place(i) for i in range(len(actions))]], actions
+
+
 def random_layers(rng, inputs, hidden=(16, 8)):
     widths = [inputs, *hidden, 1]
     return [
@@ -58,7 +64,7 @@ def random_layers(rng, inputs, hidden=(16, 8)):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_all_valid_actions_are_offered(name, reduce, rng):
     view = state_of(name, reduce=reduce)
-    rows, actions = read_actions(view, rng)
+    rows, actions = read_valid(view, rng)
     raw = view.raw(rows)
     valid = view.env.valid_actions()
     assert len(actions) == len(rows) == len(valid)
@@ -97,7 +103,7 @@ def test_split_network_equals_the_plain_one(name, rng, monkeypatch):
 def test_too_many_actions_are_sampled(name, rng, monkeypatch):
     monkeypatch.setattr(action_tables, "MOST_ACTIONS", 20)
     view = state_of(name)
-    rows, actions = read_actions(view, rng)
+    rows, actions = read_valid(view, rng)
     assert 0 < len(actions) == len(rows) <= 20
     assert view.env.are_valid_actions(view.raw(rows)).all()
 
@@ -155,22 +161,22 @@ def test_returns_equal_a_hand_computation_across_ends():
     # 2^t + 2^(t+1)/2 + 2^(t+2)/4 = 3 · 2^t over three steps, 2 · 2^t over two, 2^t over one
     assert found.rewards.tolist() == [3, 6, 8, 8, 48, 64, 64]
     assert found.discounts.tolist() == [0.125, 0, 0, 0, 0.125, 0.25, 0.5]
-    assert found.observations[:, 0].tolist() == [3, 0, 0, 0, 1006, 1006, 1006]
-    assert [a.tables[0][0, 0] if len(a) else None for a in found.actions] == [
-        3, None, None, None, 1006, 1006, 1006,
-    ]  # fmt: skip
+    assert (found.places >= 0).tolist() == [True, False, False, False, True, True, True]
+    observations, actions = buffer.states(found.places[[0, 4, 5, 6]])
+    assert observations[:, 0].tolist() == [3, 1006, 1006, 1006]
+    assert [a.tables[0][0, 0] for a in actions] == [3, 1006, 1006, 1006]
     assert found.inputs.tolist() == [[t, t] for t in range(7)]
 
 
 def test_ring_overwrites_the_oldest_and_samples_whole_returns_only():
     ends = [TRUNCATED if t % 4 == 3 else GOES_ON for t in range(23)]
     buffer = filled_buffer(ends, capacity=8)
-    assert buffer.size() == 8 and len(buffer.last) == 2
+    assert buffer.size() == 8 and len(buffer.state()["last"]) == 2
+    assert len([actions for actions in buffer.actions if actions is not None]) == 10
     batch = buffer.sample(200)
+    observations, _ = buffer.states(batch.places)
     assert set(batch.inputs[:, 0]) == {15, 16, 17, 18, 19}
-    for (t, _), reward, observation in zip(
-        batch.inputs, batch.rewards, batch.observations, strict=True
-    ):
+    for (t, _), reward, observation in zip(batch.inputs, batch.rewards, observations, strict=True):
         steps = 1 if t % 4 == 3 else min(3, 4 - t % 4)
         assert reward == steps * 2.0**t
         end = t + steps - 1
@@ -190,7 +196,8 @@ def test_a_state_is_valued_once_by_each_target():
         return buffer.values(batch, target, maxima).tolist()
 
     assert values([0, 1], 0) == [4, 5]
-    assert values([1, 2, 5], 0) == [5, 7, 1008]  # where an episode was cut off nothing is noted
+    assert values([1, 2, 5], 0) == [5, 7, 1008]
+    assert values([2, 5], 0) == [7, 1008]
     assert values([0, 5], 1) == [6, 1009]
     for t in range(10, 20):  # over the ring's end
         buffer.add(np.array([[t]], np.float32), [tables(t)], np.zeros(1, int), np.ones(1),

@@ -11,7 +11,7 @@ def offered(rng, valid, changed=True):
     """Pairs of 3 and 4 rows, some of them valid, as two states of an instance have them."""
     index = np.stack(np.divmod(np.arange(12), 4), axis=1)
     second = rng.normal(size=(4, 2)) if changed else np.ones((4, 2))
-    tables = rng.normal(size=(3, 3)).astype(np.float32), second.astype(np.float32)
+    tables = np.ones((3, 3), np.float32), second.astype(np.float32)
     return ActionTables(tables, (0, 3), index).only(valid)
 
 
@@ -24,6 +24,12 @@ def stored_sets(rng):
     return [first, second, alone, third]
 
 
+def listed(actions):
+    index = np.zeros((len(actions), len(actions.tables)), np.int64)
+    actions.write_index(index)
+    return index
+
+
 def test_only_the_valid_rows_are_actions(rng):
     valid = np.arange(12) % 3 > 0
     actions = offered(rng, valid)
@@ -32,13 +38,13 @@ def test_only_the_valid_rows_are_actions(rng):
     expected = [np.concatenate([actions.tables[0][a], actions.tables[1][b]]) for a, b in listed]
     assert np.array_equal(actions.vectors(5), expected)
     index = np.zeros((8, 3), np.int32)
-    actions.write_index(index)
+    actions.packed.write_index(index)
     assert np.array_equal(index[:, :2], listed) and not index[:, 2].any()
 
 
 def test_equal_arrays_are_kept_and_written_once(rng):
     first, second, _, third = stored_sets(rng)
-    assert second.tables[1] is first.tables[1] and second.tables[0] is not first.tables[0]
+    assert second.vectors is first.vectors and third.vectors is not first.vectors
     assert second.index is first.index and third.index is first.index
     arrays = flattened([first, second, third])
     assert len(arrays["indices.shape"]) == 1 and len(arrays["tables.1.rows"]) == 2
@@ -47,10 +53,11 @@ def test_equal_arrays_are_kept_and_written_once(rng):
 def test_sets_are_read_as_they_were_written(rng):
     sets = stored_sets(rng)
     found = unflattened(flattened(sets), 5)
-    assert found[1].tables[1] is found[0].tables[1] and found[1].index is found[0].index
+    assert found[1].vectors is found[0].vectors and found[1].index is found[0].index
     for one, other in zip(sets, found, strict=True):
-        assert len(one) == len(other) and one.starts == other.starts
-        assert np.array_equal(one.vectors(5), other.vectors(5))
+        assert len(one) == len(other) and one.layout == other.layout
+        assert np.array_equal(one.vectors, other.vectors)
+        assert np.array_equal(listed(one), listed(other))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numba import njit
 
+from lagco.agents.packed_actions import Layout, PackedActions, nth_kept, numbers_of
 from lagco.arrays import Array
 from lagco.latent.action_set import ActionSet
 from lagco.latent.space import LatentView
@@ -52,11 +53,24 @@ class ActionTables:
     def __len__(self) -> int:
         return self.count
 
+    @cached_property
+    def packed(self) -> PackedActions:
+        """The same with all component vectors in one array, a copy."""
+        lengths = tuple([len(table) for table in self.tables])
+        widths = tuple([table.shape[1] for table in self.tables])
+        vectors = np.concatenate([table.ravel() for table in self.tables])
+        index = numbers_of(lengths[0]) if self.index is None else self.index
+        layout = Layout(lengths, widths, self.starts)
+        return PackedActions(vectors, layout, index, self.kept, self.count)
+
+    def place(self, position: int) -> int:
+        """Row of one action in the index."""
+        return position if self.kept is None else int(nth_kept(self.kept, position))
+
     def vector(self, position: int, width: int) -> Array:
         """Vector (width,) of one action."""
         found = np.zeros(width, dtype=np.float32)
-        if self.kept is not None:
-            position = int(np.flatnonzero(np.unpackbits(self.kept))[position])
+        position = self.place(position)
         for c, (table, start) in enumerate(zip(self.tables, self.starts, strict=True)):
             row = position if self.index is None else self.index[position, c]
             found[start : start + table.shape[1]] += table[row]
@@ -71,15 +85,6 @@ class ActionTables:
         if self.index is None:
             return replace(self, tables=(self.tables[0][valid],))
         return replace(self, kept=np.packbits(valid))
-
-    def write_index(self, out: Array) -> None:
-        """Write the rows of each action's components to `out` (k, components or more)."""
-        if self.index is None:
-            out[:, 0] = np.arange(len(out))
-        elif self.kept is None:
-            out[:, : self.index.shape[1]] = self.index
-        else:
-            write_kept(self.index, self.kept, out)
 
     def products(self, proto: Array) -> Array:
         """Inner products (k,) of all actions with a proto-action (width,)."""
@@ -133,30 +138,22 @@ def trim(index, lengths, kept, counts, out):  # type: ignore[no-untyped-def]
             out[k, c] = places[index[k, c]]
 
 
-@njit(cache=True)
-def write_kept(index, kept, out):  # type: ignore[no-untyped-def]
-    """Write the rows of the index whose bits are set."""
-    at = 0
-    for k in range(index.shape[0]):
-        if kept[k >> 3] & (128 >> (k & 7)):
-            for c in range(index.shape[1]):
-                out[at, c] = index[k, c]
-            at += 1
-
-
 def in_few_bytes(index: Array) -> Array:
     """Rows in the smallest integers that hold them."""
     return index.astype(np.min_scalar_type(int(index.max(initial=0))))
 
 
 def read_actions(view: LatentView, rng: np.random.Generator) -> tuple[Array, ActionTables]:
-    """Search rows of the valid actions of the present state, and their component tables.
+    """Search rows of the present state, and the valid actions: action i is row `place(i)`.
 
     More than :data:`MOST_ACTIONS` declared actions are not listed but sampled with `rng`.
     """
     declared, valid = _declared_rows(view, rng)
     found = _component_tables(view, declared)
-    return (declared, found) if valid.all() else (declared[valid], found.only(valid))
+    if valid.all():
+        return declared, found
+    actions = found.only(valid)
+    return (declared[valid] if actions.kept is None else declared), actions
 
 
 def nearest_actions(view: LatentView, proto: Array, most: int) -> tuple[Array, ActionTables]:
@@ -268,8 +265,8 @@ def _path_tables(view: LatentView, space: PathSpace, rows: Array) -> ActionTable
     padded[:, :nodes] = space.tables[:slots]
     first = len(space.leading) + int(space.paths.has_demands)
     columns += range(first, first + slots)
-    # mostly all of them one after the other: a view then
-    chosen = rows[:, : len(columns)] if columns[-1] < len(columns) else rows[:, columns]
+    # mostly all of them one after the other
+    chosen = rows if len(columns) == rows.shape[1] else rows[:, columns]
     begin = layout.columns[path.name].start
     starts += range(begin, begin + slots * slot, slot)
     return ActionTables((*tables, *padded), tuple(starts), chosen)
@@ -278,11 +275,9 @@ def _path_tables(view: LatentView, space: PathSpace, rows: Array) -> ActionTable
 def _declared_rows(view: LatentView, rng: np.random.Generator) -> tuple[Array, Array]:
     """Search rows of declared actions, and which of them are valid."""
     actions, env = view.actions(), view.env
-    space = actions.space
     sampled = False
-    if isinstance(space, ProductSpace) and len(space.tables) == 1:
-        rows = np.arange(len(space.tables[0]))[:, None]
-    else:
+    rows = _all_rows(actions, MOST_ACTIONS)
+    if rows is None:
         try:
             rows = actions.list(MOST_ACTIONS)
         except TooManyActions:

@@ -119,10 +119,11 @@ class IterativeVecEnv(LatentVecEnv):
         return super().step_wait()
 
     def _raw_action(self, index: int, action: Any) -> Any:
-        rows = self._rows[index]
-        if not len(rows):  # nothing can be done: an invalid action, upon which the episode ends
+        rows, offered = self._rows[index], self.offered[index]
+        if not len(offered):  # nothing can be done: an invalid action, upon which the episode ends
             return self._fallbacks[index].outside
-        return plain_action(self.views[index].raw(rows[int(action)][None])[0])
+        row = rows[offered.place(int(action))]
+        return plain_action(self.views[index].raw(row[None])[0])
 
     def _end(self, index: int, info: dict[str, Any], cut: bool) -> dict[str, Any]:
         if cut:
@@ -456,14 +457,14 @@ class IterativeActor:
         view = self.view
         view.refresh()
         rows, actions = read_actions(view, rng)
-        if not len(rows):
+        if not len(actions):
             return self._fallback.outside
         if explore and rng.random() < EPSILON:
-            position = int(rng.integers(len(rows)))
+            position = int(rng.integers(len(actions)))
         else:
             view.observation(self._observation[0])
             position = int(self._q.best(self._observation, [actions])[1][0])
-        return plain_action(view.raw(rows[position][None])[0])
+        return plain_action(view.raw(rows[actions.place(position)][None])[0])
 
     def timed(self, rng: np.random.Generator) -> dict[str, float]:
         """One decision without exploring, and the seconds that its parts took."""
@@ -478,7 +479,7 @@ class IterativeActor:
         rows, actions = read_actions(view, rng)
         listed = time.perf_counter()
         position = int(self._q.best(self._observation, [actions])[1][0])
-        plain_action(view.raw(rows[position][None])[0])
+        plain_action(view.raw(rows[actions.place(position)][None])[0])
         return {
             "encode": encoded - began,
             "actions": read - encoded,

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from lagco.agents.q_bounds import pays, upper_bound
-from lagco.agents.q_sums import weigh_sums
+from lagco.agents.compiled_network import transpose
+from lagco.agents.halves import widen
+from lagco.agents.q_bounds import ordered, pays, upper_bound
 from lagco.embedding.row_sums import add_neighbours, add_products
 
 #: actions that are passed together
@@ -22,15 +23,16 @@ _ONE = np.zeros(1, dtype=np.int64)
 @njit(cache=True)
 def best_actions(  # type: ignore[no-untyped-def]
     observations, vectors, lengths, first, entry, starts, widths, index, firsts, counts, kept, bits,
-    second, bias, last, base, close, slope, largest, positions,
+    second, bias, last, base, slope, largest, positions,
 ):  # fmt: skip
     """Write the largest value of each of B states, and the first of its actions that has it.
 
     Args:
         observations: (B, w)
-        vectors: component vectors, state by state and component by component.
+        vectors: component vectors, state by state and component by component; float32, or halves
+            given as their bits.
         lengths: how many there are, 0 where a state has no such component: (B, C).
-        first: weights of the first layer, of observations and action vectors: (w + d, h).
+        first: weights of the first layer, of observations and action vectors: (h, w + d).
         entry: bias of the first layer: (h,).
         starts: first rows of each component among the weights of action vectors: (C,).
         widths: of the components' vectors: (C,).
@@ -39,12 +41,10 @@ def best_actions(  # type: ignore[no-untyped-def]
         counts: how many are declared: (B,).
         kept: one bit per declared action, 1 where it is valid, state by state.
         bits: where those of a state begin, -1 where all are valid: (B,).
-        second: weights of the second layer, in the order of
-            :func:`~lagco.agents.q_bounds.order_units`: (h, g).
+        second: weights of the second layer: (g, h).
         bias: of the second layer: (g,).
-        last: weights of the last layer: (g,).
-        base: its bias.
-        close: units of the second layer whose inputs get close bounds.
+        last: weights of the last layer: (1, g).
+        base: its bias: (1,).
         slope: of LeakyReLU.
         largest: written: (B,).
         positions: written: (B,).
@@ -54,22 +54,25 @@ def best_actions(  # type: ignore[no-untyped-def]
     """
     place, passed = 0, 0
     width = observations.shape[1]
-    inward, outward = first[width:], first[:width].reshape(1, width, first.shape[1])
-    observed = np.empty((1, first.shape[1]), np.float32)
-    rows = np.empty(counts.max() * lengths.shape[1], np.int64)
+    turned = np.empty((first.shape[1], first.shape[0]), np.float32)
+    transpose(first, turned)
+    inward, outward = turned[width:], turned[:width].reshape(1, width, first.shape[0])
+    second, bias, weights, close = ordered(second, bias, last)
+    observed = np.empty((1, first.shape[0]), np.float32)
+    rows = np.empty((counts.max() + 1) * lengths.shape[1], np.int64)
+    numbers = (lengths * widths).sum(axis=1)
+    own = np.empty(numbers.max(), np.float32)
     for b in range(observations.shape[0]):
         observed[0] = entry
         add_products(observed, _ONE, 1, observations[b : b + 1], width, outward, 0)
         sizes = lengths[b, : np.count_nonzero(lengths[b])]
-        numbers = 0
-        for c in range(sizes.shape[0]):
-            numbers += sizes[c] * widths[c]
+        widen(vectors, place, numbers[b], own)
         count = _list_valid(index[firsts[b] : firsts[b] + counts[b]], kept, bits[b], sizes, rows)
         largest[b], positions[b], some = _best_of_state(
-            observed[0], vectors[place : place + numbers], sizes, inward, starts, widths, rows,
-            count, second, bias, last, base, close, slope,
+            observed[0], own, sizes, inward, starts, widths, rows, count, second, bias, weights,
+            base[0], close, slope,
         )  # fmt: skip
-        place += numbers
+        place += numbers[b]
         passed += some
     return passed
 
@@ -77,15 +80,14 @@ def best_actions(  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _list_valid(index, kept, begin, lengths, out):  # type: ignore[no-untyped-def]
     """Write the component vectors of each valid action, counted over all; how many there are."""
-    count, at = 0, 0
-    for k in range(index.shape[0]):
-        if begin < 0 or kept[begin + (k >> 3)] & (128 >> (k & 7)):
-            first = 0
-            for c in range(lengths.shape[0]):
-                out[at] = first + index[k, c]
-                first += lengths[c]
-                at += 1
-            count += 1
+    components = lengths.shape[0]
+    first = 0
+    for c in range(components):  # invalid ones are overwritten: no branch has to be foreseen
+        count = 0
+        for k in range(index.shape[0]):
+            out[count * components + c] = first + index[k, c]
+            count += begin < 0 or (kept[begin + (k >> 3)] >> (7 - (k & 7))) & 1
+        first += lengths[c]
     return count
 
 
@@ -102,19 +104,17 @@ def _best_of_state(  # type: ignore[no-untyped-def]
     best, at, tried = np.float32(-np.inf), 0, 0
     above, least = np.full(count, np.inf, np.float32), np.float32(0)
     if pays(lengths, widths, count, second, close):
-        weights, constant, rounding = upper_bound(
+        above[:] = base
+        least = upper_bound(
             observed, parts, firsts, lengths, rows, count, vectors, inward, starts, widths, second,
-            bias, last, close, slope,
+            bias, last, close, slope, above,
         )  # fmt: skip
-        above[:] = constant + base
-        weigh_sums(observed, parts, rows, count, components, slope, weights, above)
         some = _first_few(above, min(_TRIED, count))
         tried = some.shape[0]
         _pass(observed, parts, rows, components, some, second, bias, last, base, slope, hidden,
               sums, values)  # fmt: skip
         best, at = _better(values, some, best, at)
         above[some] = -np.inf
-        least = rounding
     some, number = np.empty(_TOGETHER, np.int64), 0
     for k in range(count):
         if above[k] >= best - least:

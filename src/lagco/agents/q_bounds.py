@@ -12,11 +12,10 @@ negative, gives an upper bound on Q that is linear in the first layer's outputs.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-from lagco.agents.q_sums import range_of_sums
-from lagco.arrays import Array
+from lagco.agents.compiled_network import transpose
+from lagco.agents.q_sums import range_of_sums, weigh_sums
 from lagco.embedding.row_sums import add_products
 
 #: rounding errors that are allowed for, over the sum of what is added up
@@ -26,20 +25,34 @@ _UNITS = 16
 _ONE = np.zeros(1, dtype=np.int64)
 
 
-def order_units(second: Array, last: Array) -> tuple[npt.NDArray[np.int64], int]:
-    """An order of the second layer's units, and how many of the first deserve close bounds.
+@njit(cache=True)
+def ordered(second, bias, last):  # type: ignore[no-untyped-def]
+    """The second layer's units in another order, and how many of the first deserve close bounds.
 
     Units of positive weight come first, those that can change Q most before others; chords need
     bounds on their inputs, lines through 0 none.
 
     Args:
-        second: weights of the second layer: (h, g).
-        last: weights of the last layer: (g,).
+        second: weights of the second layer: (g, h).
+        bias: of the second layer: (g,).
+        last: weights of the last layer: (1, g).
+
+    Returns:
+        Weights (h, g), bias and last weights (g,) in that order, and that number.
     """
-    reach = np.abs(last) * np.linalg.norm(second, axis=0)
-    order = np.argsort(np.where(last > 0, -reach, np.inf), kind="stable")
-    chords = int(np.count_nonzero(last > 0))
-    return order, min(max(round(chords / _UNITS), 1) * _UNITS, len(last))
+    units, width = second.shape
+    reach = np.empty(units, np.float32)
+    for u in range(units):
+        total = np.float32(0)
+        for j in range(width):
+            total += second[u, j] * second[u, j]
+        reach[u] = -last[0, u] * np.sqrt(total) if last[0, u] > 0 else np.inf
+    order = np.argsort(reach, kind="mergesort")
+    turned = np.empty((width, units), np.float32)
+    transpose(second[order], turned)
+    chords = np.count_nonzero(last > 0)
+    close = min(max(round(chords / _UNITS), 1) * _UNITS, units)
+    return turned, bias[order], last[0][order], close
 
 
 @njit(cache=True)
@@ -56,9 +69,9 @@ def pays(lengths, widths, count, second, close):  # type: ignore[no-untyped-def]
 @njit(cache=True, fastmath={"contract", "reassoc"})
 def upper_bound(  # type: ignore[no-untyped-def]
     observed, parts, firsts, lengths, rows, count, vectors, inward, starts, widths, second, bias,
-    last, close, slope,
+    last, close, slope, above,
 ):  # fmt: skip
-    """The bound on Q of a state's actions: weights (h,) of the first layer's outputs, a constant.
+    """Add the bounds on Q of a state's actions to `above`, but for the last layer's bias.
 
     Args:
         observed: the first layer's sums over the observation, with its bias: (h,).
@@ -71,18 +84,19 @@ def upper_bound(  # type: ignore[no-untyped-def]
         inward: the first layer's weights of action vectors: (d, h).
         starts: first rows of each component in these: (C,).
         widths: of the components' vectors: (C,).
-        second: weights of the second layer, units in the order of :func:`order_units`: (h, g).
+        second: weights of the second layer, units in the order of :func:`ordered`: (h, g).
         bias: of the second layer: (g,).
         last: weights of the last layer: (g,).
         close: so many units get close bounds.
         slope: of LeakyReLU.
+        above: bounds are added here: (count,).
 
     Returns:
-        Weights, constant, and the rounding errors that are allowed for.
+        The rounding errors that are allowed for.
     """
     width, units = second.shape
     low, high = np.empty_like(observed), np.empty_like(observed)
-    range_of_sums(observed, parts, rows, count, lengths.shape[0], low, high)
+    _range(observed, parts, firsts, lengths, rows, count, low, high)
     slopes, gaps = _chords(low, high, slope)
     least, most = np.empty_like(bias), np.empty_like(bias)
     _close_range(
@@ -114,7 +128,32 @@ def upper_bound(  # type: ignore[no-untyped-def]
             reach += abs(last[u] * row[u])
         weights[j] = total
         size += reach * max(abs(low[j]), abs(high[j]))
-    return weights, constant, _ROUNDING * size
+    for k in range(count):
+        above[k] += constant
+    weigh_sums(observed, parts, rows, count, lengths.shape[0], slope, weights, above)
+    return _ROUNDING * size
+
+
+@njit(cache=True)
+def _range(base, table, firsts, lengths, rows, count, low, high):  # type: ignore[no-untyped-def]
+    """Write bounds on sums over components: their range, or that of all combinations.
+
+    Where half of these are actions, the range over all costs less and is hardly wider.
+    """
+    combinations = 1
+    for c in range(lengths.shape[0]):
+        combinations *= lengths[c]
+    if combinations > 2 * count or lengths.shape[0] == 1:
+        range_of_sums(base, table, rows, count, lengths.shape[0], low, high)
+        return
+    low[:], high[:] = base, base
+    least, most, none = np.empty_like(base), np.empty_like(base), np.zeros_like(base)
+    numbers = np.arange(lengths.max())
+    for c in range(lengths.shape[0]):
+        own = table[firsts[c] : firsts[c] + lengths[c]]
+        range_of_sums(none, own, numbers, lengths[c], 1, least, most)
+        low += least
+        high += most
 
 
 @njit(cache=True)
@@ -147,7 +186,7 @@ def _close_range(  # type: ignore[no-untyped-def]
         place += size * wide
     base = bias[:units].copy().reshape(1, units)
     add_products(base, numbers, 1, observed.reshape(1, width), width, passed, 0)
-    range_of_sums(base[0], linear, rows, count, lengths.shape[0], low, high)
+    _range(base[0], linear, firsts, lengths, rows, count, low, high)
     for j in range(width):
         if gaps[j] > 0:
             for u in range(units):

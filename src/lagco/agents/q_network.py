@@ -8,7 +8,6 @@ once; actions add up rows of the results.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +15,8 @@ from numba import njit
 
 from lagco.agents.action_tables import ActionTables
 from lagco.agents.network import SLOPE, Layers, pass_layers
+from lagco.agents.packed_actions import JoinedActions, PackedActions
 from lagco.agents.q_best import best_actions
-from lagco.agents.q_bounds import order_units
 from lagco.arrays import Array
 from lagco.errors import LagcoError
 from lagco.one_thread import one_thread
@@ -26,6 +25,8 @@ from lagco.one_thread import one_thread
 _CHUNK = 32_768
 #: rows whose hidden layers stay in the cache of a core
 _BLOCK = 1024
+#: actions of states
+ActionSets = Sequence[ActionTables] | Sequence[PackedActions]
 _NO_VALUES = np.zeros(0, dtype=np.float32)
 
 
@@ -48,20 +49,18 @@ class SplitQ:
         self._for_action = weight[:, observation_width:]
 
     @one_thread()  # a sum over thousands of actions is split among threads
-    def values(self, observations: Array, sets: Sequence[ActionTables]) -> list[Array]:
+    def values(self, observations: Array, sets: ActionSets) -> list[Array]:
         """Values of the actions of several states: per state (k,)."""
         found = [_NO_VALUES] * len(sets)
         for chosen in _chunks(sets):
-            stacked = _Stacked([sets[b] for b in chosen], self._for_action)
+            stacked = _Stacked([sets[b].packed for b in chosen], self._for_action)
             values = self._pass(self._observed(observations[chosen]), stacked)
             for b, value in zip(chosen, np.split(values, stacked.ends[:-1]), strict=True):
                 found[b] = value
         return found
 
     @one_thread()
-    def best(
-        self, observations: Array, sets: Sequence[ActionTables]
-    ) -> tuple[Array, npt.NDArray[np.int64]]:
+    def best(self, observations: Array, sets: ActionSets) -> tuple[Array, npt.NDArray[np.int64]]:
         """The largest value of each state and the first action that has it; 0 where there is none.
 
         Actions that cannot have it are not passed (:mod:`lagco.agents.q_bounds`).
@@ -81,24 +80,22 @@ class SplitQ:
         return largest, positions
 
     def search(
-        self, observations: Array, sets: Sequence[ActionTables]
+        self, observations: Array, sets: ActionSets
     ) -> tuple[Array, npt.NDArray[np.int64], int]:
         """:meth:`best` of states that have actions, two hidden layers; how many were passed."""
-        joined = _Joined(sets)
+        joined = JoinedActions([actions.packed for actions in sets])
         (second, bias), (last, base) = self._rest
-        order, close = order_units(second, last[:, 0])
         largest = np.empty(len(sets), dtype=np.float32)
         positions = np.empty(len(sets), dtype=np.int64)
         passed = best_actions(
             np.ascontiguousarray(observations), joined.vectors, joined.lengths,
-            np.ascontiguousarray(self._weight.T), self._bias, joined.starts, joined.widths,
-            joined.index, joined.firsts, joined.counts, joined.kept, joined.bits,
-            second.take(order, axis=1), bias[order], last[order, 0], base[0], close, SLOPE,
-            largest, positions,
+            self._weight, self._bias, joined.starts, joined.widths, joined.index, joined.firsts,
+            joined.counts, joined.kept, joined.bits, second.T, bias, last.T, base, SLOPE, largest,
+            positions,
         )  # fmt: skip
         return largest, positions, passed
 
-    def maxima(self, observations: Array, sets: Sequence[ActionTables]) -> Array:
+    def maxima(self, observations: Array, sets: ActionSets) -> Array:
         """The largest value of each state, 0 where it has no action: (B,)."""
         return self.best(observations, sets)[0]
 
@@ -125,71 +122,6 @@ class SplitQ:
         return values
 
 
-class _Joined:
-    """Actions of several states as :func:`~lagco.agents.q_best.best_actions` takes them.
-
-    Args:
-        sets: of the states; each has an action.
-    """
-
-    def __init__(self, sets: Sequence[ActionTables]) -> None:
-        longest = max(sets, key=lambda actions: len(actions.tables))
-        components = len(longest.tables)
-        self.starts = np.array(longest.starts)
-        self.widths = np.array([table.shape[1] for table in longest.tables])
-        self.lengths = np.zeros((len(sets), components), dtype=np.int64)
-        bits, begins, places = [], [], []
-        known: dict[int, int] = {}
-        indices: list[Array] = []
-        rows = at = 0
-        for b, actions in enumerate(sets):
-            self.lengths[b, : len(actions.tables)] = [len(table) for table in actions.tables]
-            index = actions.index
-            if index is None:
-                index = _numbers(len(actions.tables[0]))
-            if id(index) not in known:
-                known[id(index)] = rows
-                indices.append(index)
-                rows += len(index)
-            places.append((known[id(index)], len(index)))
-            begins.append(-1)
-            if actions.kept is not None:
-                begins[-1] = at
-                bits.append(actions.kept)
-                at += len(actions.kept)
-        vectors = np.concatenate([table.ravel() for actions in sets for table in actions.tables])
-        self.vectors = widened(vectors.view(np.uint16)) if vectors.itemsize == 2 else vectors
-        self.index = np.zeros((rows, components), dtype=np.int32)
-        for index in indices:
-            first = known[id(index)]
-            self.index[first : first + len(index), : index.shape[1]] = index
-        self.firsts, self.counts = np.array(places, dtype=np.int64).T
-        self.kept = np.concatenate(bits) if bits else np.zeros(0, dtype=np.uint8)
-        self.bits = np.array(begins)
-
-
-@njit(cache=True)
-def widened(halves):  # type: ignore[no-untyped-def]
-    """Numbers of half precision, given as their bits (uint16), in single precision."""
-    bits = np.empty(halves.shape[0], np.int32)
-    for i in range(halves.shape[0]):
-        bits[i] = (np.int32(halves[i]) & 0x7FFF) << 13
-    found = bits.view(np.float32)
-    for i in range(halves.shape[0]):
-        found[i] *= np.float32(2.0**112)  # the difference of the exponents' offsets
-    for i in range(halves.shape[0]):
-        half = np.int32(halves[i])
-        infinite = np.int32(0x7F800000 if half & 0x7C00 == 0x7C00 else 0)
-        bits[i] |= ((half & 0x8000) << 16) | infinite
-    return found
-
-
-@cache
-def _numbers(count: int) -> Array:
-    """Actions that are the rows of a table."""
-    return np.arange(count)[:, None]
-
-
 class _Stacked:
     """Component tables, passed through the first layer, and actions of several states.
 
@@ -205,16 +137,17 @@ class _Stacked:
         ends: of each state's actions: (B,).
     """
 
-    def __init__(self, sets: Sequence[ActionTables], weight: Array) -> None:
+    def __init__(self, sets: Sequence[PackedActions], weight: Array) -> None:
         self.ends = np.cumsum([actions.count for actions in sets])
-        components = max(len(actions.tables) for actions in sets)
-        rows = sum(len(table) for actions in sets for table in actions.tables)
+        components = max(len(actions.layout.lengths) for actions in sets)
+        rows = sum(sum(actions.layout.lengths) for actions in sets)
         self.parts = np.zeros((1 + rows, len(weight)), dtype=np.float32)
         self.firsts = np.zeros((len(sets), components), dtype=np.int64)
         self.index = np.zeros((int(self.ends[-1]), components), dtype=np.int32)
         row, begin = 1, 0
         for b, (actions, end) in enumerate(zip(sets, self.ends.tolist(), strict=True)):
-            for c, (table, start) in enumerate(zip(actions.tables, actions.starts, strict=True)):
+            starts = actions.layout.starts
+            for c, (table, start) in enumerate(zip(actions.tables, starts, strict=True)):
                 self.firsts[b, c] = row
                 columns = weight[:, start : start + table.shape[1]]
                 self.parts[row : row + len(table)] = table.astype(np.float32) @ columns.T
@@ -223,7 +156,7 @@ class _Stacked:
             begin = end
 
 
-def _chunks(sets: Sequence[ActionTables]) -> Iterator[list[int]]:
+def _chunks(sets: ActionSets) -> Iterator[list[int]]:
     """Positions of the states that have actions, as many at a time as pass through together."""
     chosen: list[int] = []
     rows = 0

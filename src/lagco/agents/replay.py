@@ -12,12 +12,12 @@ from numba import njit
 from stable_baselines3.common.buffers import BaseBuffer
 
 from lagco.agents.action_tables import ActionTables
+from lagco.agents.packed_actions import PackedActions
 from lagco.agents.stored_actions import SharedArrays, flattened, unflattened
 from lagco.arrays import Array
 from lagco.store.tensors import JoinedRows
 
 GOES_ON, TERMINATED, TRUNCATED = range(3)
-_NONE = ActionTables((np.zeros((0, 0), np.float16),), (0,), None)
 
 
 class Returns(NamedTuple):
@@ -27,16 +27,12 @@ class Returns(NamedTuple):
         inputs: [o, u(a)] of what was done: (B, w + d).
         rewards: discounted sum over the next n steps, or up to the end of the episode: (B,).
         discounts: factor of the value of the state after them, 0 where there is none: (B,).
-        observations: of that state: (B, w).
-        actions: valid in that state.
-        places: where the buffer notes that state's value, -1 where nowhere: (B,).
+        places: where the buffer keeps that state, -1 where there is none: (B,).
     """
 
     inputs: Array
     rewards: Array
     discounts: Array
-    observations: Array
-    actions: list[ActionTables]
     places: npt.NDArray[np.int64]
 
 
@@ -45,6 +41,9 @@ class ActionReplayBuffer(BaseBuffer):
 
     Returns run over n steps of one episode. After an episode that was cut off they go on with the
     value of the very state where it was cut off; the state after the reset plays no part.
+
+    The state before step t of environment e is at place t · N + e; a state where that step cut an
+    episode off is as many places behind it as there are transitions.
 
     Args:
         buffer_size: transitions in all.
@@ -77,19 +76,20 @@ class ActionReplayBuffer(BaseBuffer):
         self.n_steps = n_steps
         self.gamma = gamma
         self.rng = np.random.default_rng([seed, 2])
-        self.observations = np.zeros((steps, n_envs, *self.obs_shape), np.float32)
+        #: before the steps, and where these cut episodes off
+        self.observations = np.zeros((2, steps, n_envs, *self.obs_shape), np.float32)
         self.chosen = np.zeros((steps, n_envs, action_width), np.float32)
         self.rewards = np.zeros((steps, n_envs), np.float32)
         self.ends = np.zeros((steps, n_envs), np.int8)
         #: False where there was nothing to choose
         self.usable = np.zeros((steps, n_envs), bool)
-        self.actions: list[list[ActionTables]] = []
+        #: valid actions by place, and how many there are
+        self.actions: list[PackedActions | None] = [None] * (2 * steps * n_envs)
+        self._counts = np.zeros(2 * steps * n_envs, np.int64)
         self._shared = SharedArrays()
         #: values of states by a target network, and the number of that one; -1: none
-        self._values = np.zeros(steps * n_envs, np.float32)
-        self._valued = np.full(steps * n_envs, -1, np.int64)
-        #: where episodes were cut off: observation and valid actions of the last state
-        self.last: dict[tuple[int, int], tuple[Array, ActionTables]] = {}
+        self._values = np.zeros(2 * steps * n_envs, np.float32)
+        self._valued = np.full(2 * steps * n_envs, -1, np.int64)
 
     def add(
         self,
@@ -110,36 +110,37 @@ class ActionReplayBuffer(BaseBuffer):
             ends: (N,) how the step ended: goes on, terminated, truncated.
             last: per environment that was truncated, its last observation and valid actions.
         """
-        at = self.pos
-        for env in range(self.n_envs):
-            self.last.pop((at, env), None)
-            self.usable[at, env] = len(actions[env]) > 0
-            if self.usable[at, env]:
-                vector = actions[env].vector(int(positions[env]), self.action_width)
-                self.chosen[at, env] = vector
-        self._valued[at * self.n_envs : (at + 1) * self.n_envs] = -1
-        self.observations[at] = observations
+        at, size = self.pos, self.buffer_size * self.n_envs
+        self.observations[0, at] = observations
         self.rewards[at] = rewards
         self.ends[at] = ends
-        before: Sequence[ActionTables | None] = [None] * self.n_envs
-        if self.actions:
-            before = self.actions[at - 1]  # the step before, also at the ring's end
-        store = self._shared.store
-        stored = [store(*pair) for pair in zip(actions, before, strict=True)]
-        if at == len(self.actions):
-            self.actions.append(stored)
-        else:
-            self.actions[at] = stored
-        for env, (observation, tables) in last.items():
-            self.last[at, env] = observation.copy(), store(tables, stored[env])
+        for env, offered in enumerate(actions):
+            place = at * self.n_envs + env
+            before = self.actions[(place - self.n_envs) % size]  # also at the ring's end
+            self._keep(place, offered, before)
+            self._keep(size + place, None, None)
+            self.usable[at, env] = len(offered) > 0
+            if len(offered):
+                vector = offered.vector(int(positions[env]), self.action_width)
+                self.chosen[at, env] = vector
+        for env, (observation, offered) in last.items():
+            place = at * self.n_envs + env
+            self.observations[1, at, env] = observation
+            self._keep(size + place, offered, self.actions[place])
         self.pos = (at + 1) % self.buffer_size
         self.full = self.full or self.pos == 0
+
+    def _keep(self, place: int, actions: ActionTables | None, before: PackedActions | None) -> None:
+        """Remember a state's actions in place of those that were there."""
+        self.actions[place] = None if actions is None else self._shared.store(actions, before)
+        self._counts[place] = 0 if actions is None else len(actions)
+        self._valued[place] = -1
 
     def reset(self) -> None:
         """Forget everything."""
         super().reset()
-        self.actions = []
-        self.last = {}
+        self.actions = [None] * len(self.actions)
+        self._counts[:] = 0
         self._valued[:] = -1
 
     @property
@@ -158,29 +159,29 @@ class ActionReplayBuffer(BaseBuffer):
 
     def returns(self, slots: Array, envs: Array) -> Returns:
         """n-step returns of the transitions at these slots of these environments."""
+        inputs = np.empty((len(slots), self._width + self.action_width), np.float32)
         rewards, discounts = np.empty((2, len(slots)), np.float32)
-        stop, ends = np.empty_like(slots), np.empty(len(slots), np.int8)
-        sum_rewards(
-            self.rewards, self.ends, slots, envs, self.n_steps, self.gamma,
-            rewards, discounts, stop, ends,
+        places = np.empty(len(slots), np.int64)
+        gather_returns(
+            self.rewards, self.ends, self._counts, self.observations.reshape(-1, self._width),
+            self.chosen, slots, envs, self.n_steps, self.gamma, inputs, rewards, discounts, places,
         )  # fmt: skip
-        observations = self.observations[stop, envs]
-        after = list(zip(stop.tolist(), envs.tolist(), strict=True))
-        actions = [self.actions[slot][env] for slot, env in after]
-        for b in np.flatnonzero(ends).tolist():
-            observations[b], actions[b] = 0.0, _NONE
-            if ends[b] == TRUNCATED:
-                observations[b], actions[b] = self.last[after[b]]
-        discounts[[b for b, found in enumerate(actions) if not found.count]] = 0.0
-        inputs = np.concatenate([self.observations[slots, envs], self.chosen[slots, envs]], axis=1)
-        places = np.where(ends == GOES_ON, stop * self.n_envs + envs, -1)
-        return Returns(inputs, rewards, discounts, observations, actions, places)
+        return Returns(inputs, rewards, discounts, places)
+
+    @property
+    def _width(self) -> int:
+        return int(np.prod(self.obs_shape))
+
+    def states(self, places: Array) -> tuple[Array, list[PackedActions]]:
+        """Observations (B, w) and valid actions of the states at these places."""
+        found = [self.actions[place] for place in places.tolist()]
+        return self.observations.reshape(-1, *self.obs_shape)[places], found  # type: ignore[return-value]
 
     def values(
         self,
         batch: Returns,
         target: int,
-        maxima: Callable[[Array, Sequence[ActionTables]], Array],
+        maxima: Callable[[Array, Sequence[PackedActions]], Array],
     ) -> Array:
         """Values (B,) of the states after the transitions; a state is valued once by each target.
 
@@ -189,13 +190,15 @@ class ActionReplayBuffer(BaseBuffer):
             target: number of the target network.
             maxima: values of states by that network, each independent of the others.
         """
-        noted = (batch.places >= 0) & (self._valued[batch.places] == target)
-        found = np.where(noted, self._values[batch.places], np.float32(0))
-        asked = np.flatnonzero(~noted)
-        found[asked] = maxima(batch.observations[asked], [batch.actions[b] for b in asked.tolist()])
-        new = asked[batch.places[asked] >= 0]
-        self._values[batch.places[new]] = found[new]
-        self._valued[batch.places[new]] = target
+        places = batch.places
+        noted = (places >= 0) & (self._valued[places] == target)
+        found = np.where(noted, self._values[places], np.float32(0))
+        asked = np.flatnonzero(~noted & (places >= 0))
+        if len(asked):
+            new = places[asked]
+            found[asked] = maxima(*self.states(new))
+            self._values[new] = found[asked]
+            self._valued[new] = target
         return found
 
     def _get_samples(self, batch_inds: Array, env: Any = None) -> Any:
@@ -209,23 +212,28 @@ class ActionReplayBuffer(BaseBuffer):
             "pos": self.pos,
             "full": bool(self.full),
             "rng": self.rng.bit_generator.state,
-            "last": [list(key) for key in self.last],
+            "last": np.argwhere(self.ends == TRUNCATED).tolist(),
         }
 
     def arrays(self) -> dict[str, Array | JoinedRows]:
         """Everything remembered, ragged parts one after the other."""
         stored = self.size()
-        sets = [a for step in self.actions for a in step] + [a for _, a in self.last.values()]
-        last = np.array([observation for observation, _ in self.last.values()], np.float32)
+        cut = np.nonzero(self.ends == TRUNCATED)
+        places = [np.arange(stored * self.n_envs), self._places_cut(*cut)]
         return {
-            "observations": self.observations[:stored],
+            "observations": self.observations[0, :stored],
             "chosen": self.chosen[:stored],
             "rewards": self.rewards[:stored],
             "ends": self.ends[:stored],
             "usable": self.usable[:stored],
-            "last": last.reshape(len(self.last), *self.obs_shape),
-            **flattened(sets),
+            "last": self.observations[1][cut],
+            **flattened(self.states(np.concatenate(places))[1]),
         }
+
+    def _places_cut(self, slots: Array, envs: Array) -> Array:
+        """Places of states where steps cut episodes off."""
+        found: Array = (self.buffer_size + slots) * self.n_envs + envs
+        return found
 
     def restore(self, state: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Go on from :meth:`state` and :meth:`arrays`.
@@ -233,60 +241,69 @@ class ActionReplayBuffer(BaseBuffer):
         Raises:
             ValueError: they do not fit this buffer.
         """
+        self.reset()
         self.pos, self.full = int(state["pos"]), bool(state["full"])
         if not 0 <= self.pos < self.buffer_size:
             raise ValueError(f"position {self.pos} of {self.buffer_size}")
         self.rng.bit_generator.state = state["rng"]
-        self._valued[:] = -1
         stored = self.size()
-        for name in ("observations", "chosen", "rewards", "ends", "usable"):
-            room = getattr(self, name)[:stored]
-            if arrays[name].shape != room.shape or arrays[name].dtype != room.dtype:
+        rooms = {name: getattr(self, name) for name in ("chosen", "rewards", "ends", "usable")}
+        for name, room in {"observations": self.observations[0], **rooms}.items():
+            if arrays[name].shape != room[:stored].shape or arrays[name].dtype != room.dtype:
                 raise ValueError(f"{name} are {arrays[name].dtype} {arrays[name].shape}")
-            room[:] = arrays[name]
-        sets = unflattened(arrays, self.action_width)
-        n = self.n_envs
-        if len(sets) != stored * n + len(state["last"]):
-            raise ValueError(f"{len(sets)} sets of actions for {stored} steps of {n} environments")
-        if arrays["last"].shape != (len(state["last"]), *self.obs_shape):
+            room[:stored] = arrays[name]
+        last = np.array(state["last"], np.int64).reshape(-1, 2)
+        if sorted(last.tolist()) != np.argwhere(self.ends == TRUNCATED).tolist():
+            raise ValueError("steps that cut episodes off are not those whose states are kept")
+        if arrays["last"].shape != (len(last), *self.obs_shape):
             raise ValueError(f"last observations have shape {arrays['last'].shape}")
-        self.actions = [sets[i * n : (i + 1) * n] for i in range(stored)]
-        self.last = {
-            (int(slot), int(env)): (observation.copy(), actions)
-            for (slot, env), observation, actions in zip(
-                state["last"], arrays["last"], sets[stored * n :], strict=True
-            )
-        }
+        self.observations[1][tuple(last.T)] = arrays["last"]
+        places = [*range(stored * self.n_envs), *self._places_cut(*last.T).tolist()]
+        sets = unflattened(arrays, self.action_width)
+        if len(sets) != len(places):
+            raise ValueError(f"{len(sets)} sets of actions for {len(places)} states")
+        for place, actions in zip(places, sets, strict=True):
+            self.actions[place] = actions
+            self._counts[place] = actions.count
 
 
 @njit(cache=True)
-def sum_rewards(  # type: ignore[no-untyped-def]
-    rewards, ends, slots, envs, steps, gamma, sums, discounts, stop, found
-):
+def gather_returns(  # type: ignore[no-untyped-def]
+    rewards, ends, counts, observations, chosen, slots, envs, steps, gamma, inputs, sums, discounts,
+    places,
+):  # fmt: skip
     """Discounted rewards of steps from slots of the ring on, up to the end of an episode.
 
     Args:
         rewards: of all steps: (S, N), and how they ended, `ends`.
+        counts: valid actions of the states at all places: (2 S N,).
+        observations: of these: (2 S N, w).
+        chosen: vectors of what was done in all steps: (S, N, d).
         slots: first steps (B,), of environments `envs` (B,).
         steps: so many, unless an episode ends.
         gamma: discount of a step.
+        inputs: written: observation before the first step and what was done there: (B, w + d).
         sums: written: discounted rewards: (B,).
-        discounts: written: factor of what comes after them: (B,).
-        stop: written: slot of the last step of an episode, or of the step after them: (B,).
-        found: written: how the episode ended: (B,).
+        discounts: written: factor of the value of the state after them, 0 without one: (B,).
+        places: written: of that state, -1 without one: (B,).
     """
-    size = rewards.shape[0]
+    size, number = rewards.shape
+    width = observations.shape[1]
     for b in range(slots.shape[0]):
-        total, discount = np.float32(0), 1.0
+        total, discount, end = np.float32(0), 1.0, GOES_ON
         at, env = slots[b], envs[b]
-        found[b] = GOES_ON
-        for k in range(steps):
-            at = (slots[b] + k) % size
+        inputs[b, :width] = observations[at * number + env]
+        inputs[b, width:] = chosen[at, env]
+        for _ in range(steps):
             total += np.float32(discount) * rewards[at, env]
             discount *= gamma
-            if ends[at, env] != GOES_ON:
-                found[b] = ends[at, env]
+            end = ends[at, env]
+            if end != GOES_ON:
                 break
-        if found[b] == GOES_ON:
-            at = (slots[b] + steps) % size
-        sums[b], discounts[b], stop[b] = total, discount, at
+            at = (at + 1) % size
+        place = at * number + env
+        if end == TRUNCATED:
+            place += size * number
+        if end == TERMINATED or counts[place] == 0:
+            place, discount = -1, 0.0
+        sums[b], discounts[b], places[b] = total, discount, place

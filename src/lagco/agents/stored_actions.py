@@ -4,68 +4,81 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from lagco.agents.action_tables import ActionTables, in_few_bytes
+from lagco.agents.halves import narrowed
+from lagco.agents.packed_actions import Layout, PackedActions, numbers_of
 from lagco.arrays import Array
 from lagco.store.tensors import JoinedRows
+
+#: indices of actions that are known by their identity
+_MET = 32
 
 
 class SharedArrays:
     """Action sets in half precision and few bytes, equal arrays being the same one.
 
-    An array is compared with that of the state before. An index of actions is also looked up among
-    all: it comes again with its instance.
+    Vectors are compared with those of the state before. An index of actions is looked up among all:
+    it comes again with its instance.
     """
 
     def __init__(self) -> None:
         self._indices: WeakValueDictionary[bytes, Array] = WeakValueDictionary()
+        #: indices that were met last, and as they are kept, by the identity of the former
+        self._met: dict[int, tuple[Array, Array]] = {}
+        self._layouts: dict[Layout, Layout] = {}
 
-    def store(self, actions: ActionTables, before: ActionTables | None) -> ActionTables:
+    def store(self, actions: ActionTables, before: PackedActions | None) -> PackedActions:
         """The same actions for keeping, sharing arrays with those stored `before`."""
-        tables = [table.astype(np.float16) for table in actions.tables]
-        if before is not None:
-            for c, (table, known) in enumerate(zip(tables, before.tables, strict=False)):
-                if table.shape == known.shape and table.tobytes() == known.tobytes():
-                    tables[c] = known
-        index = actions.index
-        if index is not None:
-            last = None if before is None else before.index
-            index = last if _equal(index, last) else self._known(index)
-        return replace(actions, tables=tuple(tables), index=index)
+        packed = actions.packed
+        vectors = narrowed(packed.vectors.astype(np.float32, copy=False)).view(np.float16)
+        layout = self._layouts.setdefault(packed.layout, packed.layout)
+        if before is not None and layout is before.layout and _equal(vectors, before.vectors):
+            vectors = before.vectors
+        index = packed.index if actions.index is None else self._known(actions.index)
+        return PackedActions(vectors, layout, index, packed.kept, packed.count)
 
     def _known(self, index: Array) -> Array:
-        index = in_few_bytes(index)
-        described = f"{index.dtype} {index.shape} ".encode() + index.tobytes()
-        return self._indices.setdefault(hashlib.sha256(described).digest(), index)
+        met = self._met.get(id(index))
+        if met is not None:
+            return met[1]
+        kept = in_few_bytes(index)
+        described = f"{kept.dtype} {kept.shape} ".encode() + kept.tobytes()
+        kept = self._indices.setdefault(hashlib.sha256(described).digest(), kept)
+        if len(self._met) == _MET:
+            self._met.clear()
+        self._met[id(index)] = index, kept
+        return kept
 
 
-def _equal(array: Array, known: Array | None) -> bool:
-    return known is not None and known.shape == array.shape and bool((array == known).all())
+def _equal(vectors: Array, known: Array) -> bool:
+    return vectors.tobytes() == known.tobytes()
 
 
-def flattened(sets: Sequence[ActionTables]) -> dict[str, Array | JoinedRows]:
+def flattened(sets: Sequence[PackedActions]) -> dict[str, Array | JoinedRows]:
     """Action sets as arrays: all tables and indices, each once, and which of them a set has."""
-    components = max((len(a.tables) for a in sets), default=0)
+    components = max((len(a.layout.lengths) for a in sets), default=0)
     starts = np.zeros((len(sets), components), dtype=np.int32)
     tables = np.full((len(sets), components), -1, dtype=np.int32)  # -1: none
     indices = np.full(len(sets), -1, dtype=np.int32)
     partly = np.zeros(len(sets), dtype=bool)
     found: dict[str, Array | JoinedRows] = {}
     for i, actions in enumerate(sets):
-        starts[i, : len(actions.starts)] = actions.starts
+        starts[i, : len(actions.layout.starts)] = actions.layout.starts
         partly[i] = actions.kept is not None
     for c in range(components):
-        chosen = [i for i, a in enumerate(sets) if c < len(a.tables)]
-        tables[chosen, c], different = _numbered([sets[i].tables[c] for i in chosen])
+        chosen = [i for i, a in enumerate(sets) if c < len(a.layout.lengths)]
+        tables[chosen, c], firsts = _numbered([sets[i].vectors for i in chosen])
+        different = [sets[chosen[first]].table(c) for first in firsts]
         found[f"tables.{c}.rows"] = np.array([len(table) for table in different], np.int32)
         filled = [table for table in different if table.size] or [np.zeros((0, 0), np.float16)]
         found[f"tables.{c}"] = JoinedRows(filled)
-    chosen = [i for i, a in enumerate(sets) if a.index is not None]
-    indices[chosen], different = _numbered([a.index for a in sets if a.index is not None])
+    named = [(i, a.index) for i, a in enumerate(sets) if a.index is not numbers_of(len(a.index))]
+    indices[[i for i, _ in named]], firsts = _numbered([index for _, index in named])
+    different = [named[first][1] for first in firsts]
     found["indices.shape"] = np.array([i.shape for i in different], np.int32).reshape(-1, 2)
     found["indices"] = _joined([i.ravel() for i in different])
     found["sets.kept"] = _joined([a.kept for a in sets if a.kept is not None])
@@ -81,18 +94,18 @@ def _joined(parts: Sequence[Array]) -> Array:
     return np.concatenate(parts) if len(parts) else np.zeros(0, np.uint8)
 
 
-def _numbered(arrays: Sequence[Array]) -> tuple[list[int], list[Array]]:
-    """Numbers of arrays among the different ones, and these."""
+def _numbered(arrays: Sequence[Array]) -> tuple[list[int], list[int]]:
+    """Numbers of arrays among the different ones, and where each of these comes first."""
     numbers: dict[int, int] = {}
-    different: list[Array] = []
-    for array in arrays:
+    firsts: list[int] = []
+    for i, array in enumerate(arrays):
         if id(array) not in numbers:
-            numbers[id(array)] = len(different)
-            different.append(array)
-    return [numbers[id(array)] for array in arrays], different
+            numbers[id(array)] = len(firsts)
+            firsts.append(i)
+    return [numbers[id(array)] for array in arrays], firsts
 
 
-def unflattened(arrays: Mapping[str, Array], width: int) -> list[ActionTables]:
+def unflattened(arrays: Mapping[str, Array], width: int) -> list[PackedActions]:
     """The inverse of :func:`flattened` for action vectors of a width.
 
     Raises:
@@ -108,7 +121,8 @@ def unflattened(arrays: Mapping[str, Array], width: int) -> list[ActionTables]:
     indices = _indices(arrays)
     most = [index.astype(np.int64).max(axis=0, initial=-1) for index in indices]
     bits, at = arrays["sets.kept"], 0
-    sets = []
+    sets: list[PackedActions] = []
+    vectors: dict[tuple[int, ...], Array] = {}
     for i, (named, offsets, number) in enumerate(
         zip(numbers.tolist(), starts.tolist(), indexed.tolist(), strict=True)
     ):
@@ -134,7 +148,9 @@ def unflattened(arrays: Mapping[str, Array], width: int) -> list[ActionTables]:
         for table, start in zip(own, offsets, strict=False):
             if not 0 <= start <= width - table.shape[1]:
                 raise ValueError(f"a table of actions is {table.shape[1]} wide from {start} on")
-        sets.append(ActionTables(own, tuple(offsets[: len(own)]), index, kept))
+        packed = ActionTables(own, tuple(offsets[: len(own)]), index, kept).packed
+        packed.vectors = vectors.setdefault(tuple(named), packed.vectors)
+        sets.append(packed)
     return sets
 
 
@@ -157,7 +173,7 @@ def _tables(arrays: Mapping[str, Array], component: int) -> list[Array]:
     if (_integers(rows, 1) < 0).any() or rows.sum() != len(joined):
         raise ValueError(f"tables of actions have {len(joined)} rows, {rows.sum()} are described")
     ends = np.cumsum(rows, dtype=np.int64)
-    return [joined[end - length : end].copy() for end, length in zip(ends, rows, strict=True)]
+    return [joined[end - length : end] for end, length in zip(ends, rows, strict=True)]
 
 
 def _indices(arrays: Mapping[str, Array]) -> list[Array]:
