@@ -18,7 +18,7 @@ from torch import Tensor
 
 from lagco.agents.compiled_network import multiply, sum_columns
 from lagco.agents.constant_columns import AdamStep, ConstantColumns, ConstantWeights, adam_step
-from lagco.agents.heads import Loss
+from lagco.agents.heads import Listed, Loss
 from lagco.agents.joint_network import JointNetwork, TwinNetwork
 from lagco.agents.network import SLOPE, Perceptron, layer_arrays, stored_layers
 from lagco.arrays import Array
@@ -102,13 +102,17 @@ class PaddedNetwork(TwinNetwork):
             self._update.descend(most)
 
     def differentiate(
-        self, observations: Tensor, chosen: Array, loss: Callable[[Array, Array], Loss]
+        self,
+        observations: Tensor,
+        chosen: Array,
+        loss: Callable[[Array, Array], Loss],
+        listed: Listed | None = None,
     ) -> Loss:
         if self._update is None:
-            return super().differentiate(observations, chosen, loss)
+            return super().differentiate(observations, chosen, loss, listed)
         buffers = self.buffers(len(chosen))
         entered = self._update.forward(chosen, buffers.first)
-        found = buffers.differentiate(entered.numpy(), loss)
+        found = buffers.differentiate(entered.numpy(), loss, listed)
         self._update.backward(buffers.changes)
         return found
 
