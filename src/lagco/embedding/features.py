@@ -17,6 +17,8 @@ from lagco.errors import SpecError
 
 Readers: TypeAlias = Mapping[str, AttributeReader]
 
+#: Rows of the smallest table.
+_LEAST = 32
 #: Of noted rows that lie so close together all between them are compared: faster than one by one.
 _SPAN = 1024
 #: Values of all attributes that may change, of which so many are all compared when one is touched:
@@ -84,7 +86,7 @@ class TableFeatures:
         self.whole_columns.clear()
         room = self.store.shape[1]
         if rows > room:
-            room = rows if before == 0 else max(rows, room + room // 2)
+            room = room_for(rows, room)
             self.store = enlarged(self.store, 1, room)
             self.dirty = enlarged(self.dirty, 1, room)
             self.changed = enlarged(self.changed, 1, room)
@@ -338,6 +340,11 @@ def group_of_attributes(layout: TableLayout) -> dict[str, int]:
     for entry in layout:
         groups[entry.name] = 0 if entry.static else 1 + max(groups.values(), default=0)
     return groups
+
+
+def room_for(rows: int, room: int) -> int:
+    """Rows to make room for, where there is `room` so far: not too few for a graph that grows."""
+    return max(rows, room + room // 2, _LEAST)
 
 
 def enlarged(array: Array, axis: int, room: int) -> Array:
