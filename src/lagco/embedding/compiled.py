@@ -136,14 +136,19 @@ class CompiledView:
     def __init__(self, weights: FoldedWeights, layout: ViewLayout) -> None:
         self._weights = weights
         self._layout = layout
+        self._nodes: TableFeatures | None = None
         self._lasting = all(entry.static for entry in layout.edges)
         self.z = np.zeros((0, len(weights.layers[-1].bias)), dtype=np.float32)
 
     def rebuild(self, view: GraphView, features: ViewFeatures) -> None:
         """Take over another graph whose features were just read."""
         weights, layout = self._weights, self._layout
-        self._features = features
         nodes = features.nodes
+        if nodes is self._nodes and self.suits(view):  # in the same tables
+            self._known[0] = self._rewired_count[0] = 0
+            self.rewire(view)
+            return
+        self._features, self._nodes = features, nodes
         d, k, out = weights.w.shape
         groups = len(nodes.counts)
         columns: list[list[int]] = [[] for _ in range(groups)]

@@ -103,6 +103,16 @@ class TableFeatures:
         note_rows(before, rows, self.dirty, self.changed, self.counts)
         self._choose_whole(columns)
 
+    def restart(self) -> None:
+        """Forget all rows; the arrays stay, for those of another graph."""
+        self.rows = 0
+        self.touched = False
+        self.whole_columns.clear()
+        self._noted = []
+        self.store[:] = 0.0
+        self.dirty[:] = 0
+        self.counts[:] = 0
+
     def _choose_whole(self, columns: Mapping[str, Column]) -> None:
         """Which attributes are compared as a whole: in a small table those that may change."""
         self.whole[2::3] = 0
@@ -179,7 +189,8 @@ class TableFeatures:
         if not reader.per_row or any(rows is None for rows in touched):
             ids, block = np.arange(self.rows), reader.block(column)
         else:
-            ids = np.unique(np.concatenate([_row_ids(rows, self.rows) for rows in touched]))
+            listed = [_row_ids(rows, self.rows) for rows in touched]
+            ids = listed[0] if len(listed) == 1 else np.unique(np.concatenate(listed))
             block = reader.rows(column, ids)
         bad = sync_rows(
             block, ids, self.store, known.start, known.group, self.dirty, self.changed, self.counts
@@ -324,9 +335,13 @@ class ViewFeatures:
                 f"view {self.name!r} is {arrows[view.directed]}, the encoder was trained on "
                 f"{arrows[self.layout.directed]} graphs"
             )
-        self._view = None
-        self.nodes = TableFeatures(self.layout.nodes, self._node_readers, True)
-        self.edges = TableFeatures(self.layout.edges, self._edge_readers, False)
+        before, self._view = self._view, None
+        if before is view:
+            self.nodes.restart()
+            self.edges.restart()
+        else:
+            self.nodes = TableFeatures(self.layout.nodes, self._node_readers, True)
+            self.edges = TableFeatures(self.layout.edges, self._edge_readers, False)
         self.nodes.extend(view.num_nodes, view.nodes)
         self.edges.extend(view.num_edges, view.edge_attributes)
         self._view = view
