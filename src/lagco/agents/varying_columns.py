@@ -53,7 +53,7 @@ class VaryingWeights:
         """Add the products of the chosen rows (B,) to `out` (B, h)."""
         if len(chosen) != self._members.shape[1]:
             self._batch(len(chosen))
-        descend_and_pass(
+        descend_and_pass(  # type: ignore[call-arg]
             *self._arrays, self._waits, self._factor, *self._step, self._rows, self._used, chosen,
             self._members, self._counts, self._taken, out,
         )  # fmt: skip

@@ -137,6 +137,8 @@ class CompiledView:
         self._weights = weights
         self._layout = layout
         self._nodes: TableFeatures | None = None
+        #: edges that messages run along already, and how many nodes have other messages now
+        self._known, self._rewired_count = np.zeros((2, 1), dtype=np.int64)
         self._lasting = all(entry.static for entry in layout.edges)
         self.z = np.zeros((0, len(weights.layers[-1].bias)), dtype=np.float32)
 
@@ -149,6 +151,7 @@ class CompiledView:
             self.rewire(view)
             return
         self._features, self._nodes = features, nodes
+        self._known, self._rewired_count = np.zeros((2, 1), dtype=np.int64)
         d, k, out = weights.w.shape
         groups = len(nodes.counts)
         columns: list[list[int]] = [[] for _ in range(groups)]
@@ -168,7 +171,6 @@ class CompiledView:
         self._kept = np.array(moving, dtype=np.int64)
         self._slot = np.full(d, -1, dtype=np.int32)
         self._slot[self._kept] = np.arange(len(moving))
-        self._known = np.zeros(1, dtype=np.int64)
         self._sizes = np.zeros(2, dtype=np.int64)
         self._bound: tuple[Array | None, ...] = (None, None)
         self._moved = False
@@ -183,7 +185,6 @@ class CompiledView:
         self._stamp = np.zeros((2, 0), dtype=np.int64)
         self._clock = np.zeros(1, dtype=np.int64)
         self._total = np.zeros((0, k), dtype=np.float32)
-        self._rewired_count = np.zeros(1, dtype=np.int64)
         self.rewire(view)
 
     def _savings(self, view: GraphView) -> tuple[bool, bool]:
