@@ -28,7 +28,7 @@ def test_columns_are_told_apart_by_what_they_do(rng):
 def test_all_used_columns_vary_where_there_are_too_many_groups(rng):
     observations, groups = observed(rng)
     found = ConstantColumns(observations, groups, most=2)
-    assert not len(found.constant) and found.varying.tolist() == [0, 1, 3]
+    assert not len(found.constant) and sorted(found.varying) == [0, 1, 3]
     assert found.idle.tolist() == [2] and not found.group.any()
 
 

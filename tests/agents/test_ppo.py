@@ -112,8 +112,12 @@ def _assert_ppo(model):
     assert_equal_gradients(model, model.policy, evaluate)
 
 
-def test_gradients_equal_those_of_maskable_ppo():
-    model, _ = after_rollout("p-discrete-m", "placement")
+@pytest.mark.parametrize("activation", ["leaky_relu", "tanh"])
+@pytest.mark.parametrize(
+    ("method", "problem"), [("p-discrete-m", "placement"), ("g-discrete-m", "cyber-path")]
+)
+def test_gradients_equal_those_of_maskable_ppo(method, problem, activation):
+    model, _ = after_rollout(method, problem, activation=activation)
     policy = MaskableActorCriticPolicy(
         model.observation_space,
         model.action_space,
@@ -125,7 +129,10 @@ def test_gradients_equal_those_of_maskable_ppo():
 
     def evaluate(rollout, chosen):
         actions = torch.from_numpy(rollout.actions[chosen])
-        masks = model.head.masks[chosen]
+        masks = np.zeros((len(chosen), model.action_space.n), dtype=bool)
+        listed = model.head.listed(chosen)
+        for mask, row in zip(masks, chosen, strict=True):
+            mask[listed.numbers[row, : listed.counts[row]]] = True
         assert not masks.all()
         return policy.evaluate_actions(rollout.observations[chosen], actions, masks)
 

@@ -17,6 +17,8 @@ from numba import njit
 from lagco.arrays import Array
 from lagco.embedding.row_sums import add_products
 
+#: rows by which columns are ordered, about so many
+_SAMPLE = 40
 #: columns that :func:`descend_constant` updates together; their weights stay in the cache
 BLOCK = 16
 
@@ -60,7 +62,7 @@ class ConstantColumns:
     Attributes:
         group: (T,) of each row, counted from 0.
         constant: columns that are the same within a group, and not 0 everywhere.
-        varying: columns that are not.
+        varying: columns that are not; those that are 0 in the same rows are neighbours.
         idle: columns that are 0 everywhere.
         of_groups: the constant columns (G, constant).
         of_rows: the varying columns (T, varying).
@@ -76,7 +78,9 @@ class ConstantColumns:
             same = np.ones(observations.shape[1], bool)
             _compare(observations, first, self.group, same)
             used = observations[first].any(axis=0) | ~same
-        self.constant, self.varying = np.flatnonzero(same & used), np.flatnonzero(~same & used)
+        self.constant, varying = np.flatnonzero(same & used), np.flatnonzero(~same & used)
+        sample = observations[:: -(-len(observations) // _SAMPLE), varying]
+        self.varying = varying[np.lexsort(sample != 0)]
         self.idle = np.flatnonzero(~used)
         self.of_groups = np.ascontiguousarray(observations[np.ix_(first, self.constant)])
         self.of_rows = observations.take(self.varying, axis=1)

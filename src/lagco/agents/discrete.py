@@ -22,6 +22,7 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from lagco.agents.config import PPOConfig
 from lagco.agents.heads import CategoricalHead
 from lagco.agents.latent_env import LatentVecEnv, vec_env_options
+from lagco.agents.masked_head import MaskedHead
 from lagco.agents.method import Look, Method, Weights
 from lagco.agents.network import (
     Network,
@@ -237,7 +238,7 @@ class DiscreteMethod(Method):
         if isinstance(env, PaddingVecEnv):
             arguments["network"] = partial(PaddedNetwork, groups=env.instance_numbers)
         if self._masked:
-            masked = CategoricalHead(env.action_masks)
+            masked = MaskedHead(env.action_masks)
             return MaskedPPO(
                 _MaskedPolicy, env, head=lambda _: masked, policy_kwargs=keywords, **arguments
             )

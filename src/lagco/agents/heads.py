@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from numba import njit
 from lagco.arrays import Array
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
-#: logits of actions that are masked
+#: logit in place of an output that does not count, that of MaskablePPO
 MASKED = np.float32(-1e8)
 
 
@@ -43,6 +42,22 @@ class Weighting(NamedTuple):
     value: float
 
 
+class Listed(NamedTuple):
+    """Outputs of a network that are asked for, row by row; (B, M), :data:`MASKED` behind a row's.
+
+    numbers: (T, ·) of the outputs, of which the first `counts` (T,) are meant.
+    chosen: rows of these that are passed (B,).
+    most: M, outputs of the row that has most of them.
+    few: whether so few of all outputs are asked for that each is sooner passed by itself.
+    """
+
+    numbers: Array
+    counts: Array
+    chosen: Array
+    most: int
+    few: bool
+
+
 class Head(ABC):
     """Meaning of a policy's outputs.
 
@@ -64,6 +79,10 @@ class Head(ABC):
         """Actions as the environment takes them."""
         return actions
 
+    def listed(self, chosen: Array) -> Listed | None:
+        """The outputs that count in the chosen transitions of a rollout; None where all do."""
+        return None
+
     @abstractmethod
     def loss(
         self,
@@ -76,7 +95,7 @@ class Head(ABC):
         """The loss over the chosen transitions and its gradient.
 
         Args:
-            outputs: (B, d) for these transitions, as the policy is now.
+            outputs: (B, d) for these transitions, as the policy is now, or those :meth:`listed`.
             values: (B,) likewise.
             rollout: all transitions.
             chosen: numbers of the transitions (B,).
@@ -134,48 +153,18 @@ class GaussianHead(Head):
 
 
 class CategoricalHead(Head):
-    """Outputs are logits of numbered actions; where masks are given, of the valid ones.
-
-    Args:
-        masks: gives the valid actions of the present states, bool (N, A); None where all count.
-    """
-
-    def __init__(self, masks: Callable[[], Array] | None = None) -> None:
-        self._ask = masks
-        self.masks = np.ones((0, 0), dtype=bool)
-
-    def begin(self, steps: int, envs: int) -> None:
-        if self._ask is not None:
-            shape = self._ask().shape
-            if self.masks.shape != (steps * shape[0], shape[1]):
-                self.masks = np.ones((steps * shape[0], shape[1]), dtype=bool)
+    """Outputs are logits of numbered actions, all of which count."""
 
     def draw(self, outputs: Array, step: int) -> tuple[Array, Array]:
-        envs = len(outputs)
-        chosen = np.arange(step * envs, (step + 1) * envs)
-        if self._ask is not None:
-            self.masks[chosen] = self._ask()
-        shifted, powers = self._softmax(outputs, chosen)
-        actions, log_probs = np.empty(envs, np.int64), np.empty(envs, np.float32)
-        _draw_categorical(shifted, powers, torch.rand(envs).numpy(), actions, log_probs)
+        shifted, powers = softmax(outputs)
+        actions, log_probs = np.empty(len(outputs), np.int64), np.empty(len(outputs), np.float32)
+        draw_categorical(shifted, powers, torch.rand(len(outputs)).numpy(), actions, log_probs)
         return actions, log_probs
-
-    def _softmax(self, outputs: Array, chosen: Array) -> tuple[Array, Array]:
-        """Logits less the largest one of their row, and e to their power."""
-        shifted = np.empty_like(outputs)
-        _shift(outputs, self.masks, chosen, shifted)
-        return shifted, np.exp(shifted)  # numpy's is vectorised
 
     def loss(
         self, outputs: Array, values: Array, rollout: Rollout, chosen: Array, weighting: Weighting
     ) -> Loss:
-        found = empty_loss(outputs, values, 0)
-        shifted, powers = self._softmax(outputs, chosen)
-        _categorical_loss(
-            shifted, powers, values, rollout.actions, rollout.log_probs, rollout.advantages,
-            rollout.returns, chosen, *weighting, found.outputs, found.values, found.parts,
-        )  # fmt: skip
-        return found
+        return categorical_loss(outputs, values, rollout.actions, rollout, chosen, weighting)
 
 
 def host(tensor: Any) -> Array:
@@ -265,24 +254,45 @@ def _gaussian_loss(  # type: ignore[no-untyped-def]
     value_loss(values, returns, chosen, weight, d_values, parts)
 
 
+def softmax(logits: Array) -> tuple[Array, Array]:
+    """Logits (B, d) less the largest one of their row, and e to their power."""
+    shifted = np.empty_like(logits)
+    _shift(logits, shifted)
+    return shifted, np.exp(shifted)  # numpy's is vectorised
+
+
+def categorical_loss(
+    logits: Array,
+    values: Array,
+    actions: Array,
+    rollout: Rollout,
+    chosen: Array,
+    weighting: Weighting,
+) -> Loss:
+    """The loss of a softmax over logits (B, d), `actions` (T,) being the columns drawn."""
+    found = empty_loss(logits, values, 0)
+    shifted, powers = softmax(logits)
+    _categorical_loss(
+        shifted, powers, values, actions, rollout.log_probs, rollout.advantages, rollout.returns,
+        chosen, *weighting, found.outputs, found.values, found.parts,
+    )  # fmt: skip
+    return found
+
+
 @njit(cache=True)
-def _shift(logits, masks, chosen, out):  # type: ignore[no-untyped-def]
-    width = logits.shape[1]
-    masked = masks.shape[0] > 0
+def _shift(logits, out):  # type: ignore[no-untyped-def]
     for b in range(logits.shape[0]):
-        largest = -np.float32(np.inf)
-        for a in range(width):
-            value = logits[b, a]
-            if masked and not masks[chosen[b], a]:
-                value = MASKED
-            out[b, a] = value
-            largest = max(largest, value)
-        for a in range(width):
-            out[b, a] -= largest
+        row, into = logits[b], out[b]
+        largest = row[0]
+        for a in range(row.shape[0]):
+            largest = max(largest, row[a])
+        for a in range(row.shape[0]):
+            into[a] = row[a] - largest
 
 
 @njit(cache=True)
-def _draw_categorical(shifted, powers, drawn, actions, log_probs):  # type: ignore[no-untyped-def]
+def draw_categorical(shifted, powers, drawn, actions, log_probs):  # type: ignore[no-untyped-def]
+    """Draw a column of each row (B, d) by numbers `drawn` (B,) from 0 to 1."""
     for b in range(shifted.shape[0]):
         total = 0.0
         for a in range(shifted.shape[1]):

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from lagco.agents.compiled_network import LEAST, differentiate_chain, pass_chain, sum_columns
-from lagco.agents.heads import Loss, host
+from lagco.agents.heads import Listed, Loss, host
+from lagco.agents.listed_outputs import differentiate_listed, pass_listed, picked, spread
 from lagco.agents.network import SLOPE, Perceptron, layer_arrays, stored_activation, stored_layers
 from lagco.arrays import Array
 
@@ -183,23 +184,40 @@ class _Chain:
         self._bias_gradients = tuple([_numpy(layer.bias_gradient) for layer in layers])
         self._single = widths[-1] == 1
 
-    def forward(self, first: Array) -> Array:
-        """Outputs (rows, ·) for those of the first layer; a buffer."""
-        passed = slice(0, -1) if self._single else slice(None)
+    def forward(self, first: Array, listed: Listed | None = None) -> Array:
+        """Outputs (rows, ·) for those of the first layer, all, a buffer, or those listed."""
+        few = listed is not None and listed.few
+        passed = slice(0, -1) if self._single or few else slice(None)
         pass_chain(
             first, self._low, SLOPE, self._weights[passed], self._biases[passed], self._entering
         )
+        if listed and few:
+            outputs = np.empty((len(first), listed.most), np.float32)
+            pass_listed(
+                self._entering[-2], self._weights[-1], self._biases[-1], *listed[:3], outputs
+            )
+            return outputs
         if self._single:
-            *_, entered, outputs = self._tensors
-            torch.addmm(self._last.bias, entered, self._last.transposed, out=outputs)
-        return self._entering[-1]
+            *_, entered, single = self._tensors
+            torch.addmm(self._last.bias, entered, self._last.transposed, out=single)
+        return picked(self._entering[-1], listed) if listed else self._entering[-1]
 
-    def backward(self, gradient: Array, first: Array) -> None:
+    def backward(self, gradient: Array, first: Array, listed: Listed | None = None) -> None:
         """Write gradients of the parameters, and of the outputs of the first layer."""
         if self._single:
             self._last.backward(torch.from_numpy(gradient), self._tensors[-2])
+        left = slice(None)
+        if listed and listed.few:
+            left, before = slice(0, -1), np.empty_like(self._entering[-2])
+            differentiate_listed(
+                gradient, *listed[:3], self._entering[-2], self._weights[-1], SLOPE,
+                self._weight_gradients[-1], self._bias_gradients[-1], before,
+            )  # fmt: skip
+            gradient = before
+        elif listed:
+            gradient = spread(gradient, len(self._last.bias), listed)
         differentiate_chain(
-            gradient, SLOPE, self._weights, self._entering, self._weight_gradients,
+            gradient, SLOPE, self._weights[left], self._entering, self._weight_gradients,
             self._bias_gradients, self._low, first,
         )  # fmt: skip
 
@@ -214,12 +232,14 @@ class _Buffers:
         starts = np.cumsum([0, *(layers[0].weight.shape[1] for layers in rest[:-1])]).tolist()
         self._chains = [_Chain(each, low, rows) for each, low in zip(rest, starts, strict=True)]
 
-    def differentiate(self, entered: Array, loss: Callable[[Array, Array], Loss]) -> Loss:
+    def differentiate(
+        self, entered: Array, loss: Callable[[Array, Array], Loss], listed: Listed | None
+    ) -> Loss:
         """Gradients of all layers but the first, and :attr:`changes`, that of what leaves it."""
         policy, valuing = self._chains
-        found = loss(policy.forward(entered), valuing.forward(entered)[:, 0])
+        found = loss(policy.forward(entered, listed), valuing.forward(entered)[:, 0])
         changes = self.changes.numpy()
-        policy.backward(found.outputs, changes)
+        policy.backward(found.outputs, changes, listed)
         valuing.backward(found.values[:, None], changes)
         return found
 
@@ -262,24 +282,35 @@ class TwinNetwork:
         return self._outputs.detach(), values[:, 0]
 
     def differentiate(
-        self, observations: Tensor, chosen: Array, loss: Callable[[Array, Array], Loss]
+        self,
+        observations: Tensor,
+        chosen: Array,
+        loss: Callable[[Array, Array], Loss],
+        listed: Listed | None = None,
     ) -> Loss:
-        """Write the gradient of a loss over some observations, given as a function of outputs."""
+        """Write the gradient of a loss over some observations, given as a function of outputs.
+
+        Args:
+            observations: (T, w)
+            chosen: numbers of some of them (B,).
+            loss: of outputs, all (B, d) or those listed (B, M), and values (B,).
+            listed: outputs that count.
+        """
         rows = torch.from_numpy(chosen).to(observations.device)
         if not self._compiled or len(chosen) < LEAST:
             outputs, values = self.forward(observations.index_select(0, rows))
-            found = loss(host(outputs), host(values))
-            device = observations.device
+            given, device = host(outputs), observations.device
+            found = loss(picked(given, listed) if listed else given, host(values))
+            gradient = spread(found.outputs, given.shape[1], listed) if listed else found.outputs
             self.backward(
-                torch.from_numpy(found.outputs).to(device),
-                torch.from_numpy(found.values).to(device),
+                torch.from_numpy(gradient).to(device), torch.from_numpy(found.values).to(device)
             )
             return found
         buffers = self.buffers(len(chosen))
         first, _ = self.joint.layers
         inputs = torch.index_select(observations, 0, rows, out=buffers.inputs)
         entered = torch.addmm(first.bias, inputs, first.transposed, out=buffers.first).numpy()
-        found = buffers.differentiate(entered, loss)
+        found = buffers.differentiate(entered, loss, listed)
         torch.mm(buffers.changes.t(), inputs, out=first.weight_gradient)
         sum_columns(buffers.changes.numpy(), _numpy(first.bias_gradient))
         return found

@@ -1,8 +1,9 @@
 """Policy and value network over padded observations, whose columns mostly belong to the instance.
 
 The same arithmetic as :class:`~lagco.agents.joint_network.TwinNetwork` with less of it
-(:mod:`lagco.agents.constant_columns`): a pass of the first layer multiplies what differs between
-the states of an instance, and what they have in common once for all of them.
+(:mod:`lagco.agents.constant_columns`, :mod:`lagco.agents.varying_columns`): a pass of the first
+layer multiplies what differs between the states of an instance, and what they have in common once
+for all of them.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from torch import Tensor
 
 from lagco.agents.compiled_network import multiply, sum_columns
 from lagco.agents.constant_columns import AdamStep, ConstantColumns, ConstantWeights, adam_step
-from lagco.agents.heads import Loss
+from lagco.agents.heads import Listed, Loss
 from lagco.agents.joint_network import JointNetwork, TwinNetwork
 from lagco.agents.network import SLOPE, Perceptron, layer_arrays, stored_layers
+from lagco.agents.varying_columns import VaryingWeights
 from lagco.arrays import Array
 from lagco.embedding.row_sums import add_messages
 
@@ -102,14 +104,19 @@ class PaddedNetwork(TwinNetwork):
             self._update.descend(most)
 
     def differentiate(
-        self, observations: Tensor, chosen: Array, loss: Callable[[Array, Array], Loss]
+        self,
+        observations: Tensor,
+        chosen: Array,
+        loss: Callable[[Array, Array], Loss],
+        listed: Listed | None = None,
     ) -> Loss:
         if self._update is None:
-            return super().differentiate(observations, chosen, loss)
+            return super().differentiate(observations, chosen, loss, listed)
         buffers = self.buffers(len(chosen))
-        entered = self._update.forward(chosen, buffers.first)
-        found = buffers.differentiate(entered.numpy(), loss)
-        self._update.backward(buffers.changes)
+        entered = buffers.first.numpy()
+        self._update.forward(chosen, entered)
+        found = buffers.differentiate(entered, loss, listed)
+        self._update.backward(buffers.changes.numpy())
         return found
 
 
@@ -128,41 +135,42 @@ class _Update:
         #: weights, gradients, means and squares; of the first layer and of all that is behind it
         self._first = [array[:size].view(first.weight.shape).numpy() for array in flat]
         self._rest = [array[size:] for array in flat]
-        self._varying = [torch.from_numpy(a.take(columns.varying, axis=1)) for a in self._first]
+        weight, _, mean, square = (a.take(columns.varying, axis=1) for a in self._first)
+        self._varying = VaryingWeights(columns.of_rows, weight, mean, square)
         weight, _, mean, square = (a.take(columns.constant, axis=1) for a in self._first)
         self._constant = ConstantWeights(columns.of_groups, weight, mean, square)
         self._bias, self._bias_gradient = first.bias.numpy(), first.bias_gradient.numpy()
         self._constant.pass_on(self._bias)
-        self._inputs = torch.from_numpy(columns.of_rows)
         self._changes = np.zeros_like(self._constant.sums)
+        self._square = 0.0
         self._taken: list[AdamStep] = []
 
-    def forward(self, chosen: Array, out: Tensor) -> Tensor:
-        """What leaves the first layer for some rows."""
+    def forward(self, chosen: Array, out: Array) -> None:
+        """Write what leaves the first layer for some rows."""
         self._groups = self._columns.group[chosen]
-        self._rows = self._inputs.index_select(0, torch.from_numpy(chosen))
-        common = torch.from_numpy(self._constant.sums[self._groups])
-        return torch.addmm(common, self._rows, self._varying[0].t(), out=out)
+        np.take(self._constant.sums, self._groups, axis=0, out=out)
+        self._varying.forward(chosen, out)
 
-    def backward(self, changes: Tensor) -> None:
+    def backward(self, changes: Array) -> None:
         """Gradients for that of what left the layer in the last pass."""
-        torch.mm(changes.t(), self._rows, out=self._varying[1])
-        sum_columns(changes.numpy(), self._bias_gradient)
-        _sum_groups(changes.numpy(), self._groups, self._changes)
+        self._square = self._varying.backward(changes)
+        sum_columns(changes, self._bias_gradient)
+        _sum_groups(changes, self._groups, self._changes)
 
     def descend(self, most: float) -> None:
         """A step of Adam for all parameters."""
-        of_rest, of_varying = self._rest[1], self._varying[1]
-        square = float(of_rest.norm()) ** 2 + float(of_varying.norm()) ** 2
-        factor = most / (math.sqrt(square + self._constant.squared_norm(self._changes)) + 1e-6)
+        of_rest = self._rest[1]
+        square = float(of_rest.norm()) ** 2 + self._square
+        square += self._constant.squared_norm(self._changes)
+        factor = min(most / (math.sqrt(square) + 1e-6), 1.0)
         if factor < 1.0:
             of_rest.mul_(factor)
-            of_varying.mul_(factor)
             self._changes *= np.float32(factor)
         joint = self._joint
         joint.moments[2].add_(1.0)
-        joint.adam([self._varying, self._rest])
+        joint.adam([self._rest])
         self._taken.append(AdamStep.of(joint.group, float(joint.moments[2])))
+        self._varying.descend(factor, self._taken[-1])
         self._constant.descend(self._changes, self._bias, self._taken[-1])
 
     def finish(self) -> None:
@@ -175,8 +183,9 @@ class _Update:
         if self._taken:
             weight, _, mean, square = (array.reshape(-1) for array in idle)
             _decay(weight, mean, square, np.array(self._taken))
+        varying = self._varying.arrays()
         for k, array in enumerate(self._first):
-            array[:, columns.varying] = self._varying[k].numpy()
+            array[:, columns.varying] = varying[k]
             array[:, columns.constant] = constant[k]
             array[:, columns.idle] = idle[k]
 

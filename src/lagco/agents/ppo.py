@@ -145,6 +145,7 @@ class BatchedPPO(PPO):
             rollout.observations,
             chosen,
             lambda outputs, values: self.head.loss(outputs, values, rollout, chosen, weighting),
+            self.head.listed(chosen),
         )
         if self.head.extra is not None:
             assert self.head.extra.grad is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import is_not
 
 import numpy as np
 from numba import types
@@ -12,7 +13,7 @@ from lagco.arrays import Array
 from lagco.bound_arguments import bind
 from lagco.core.graph import GraphView
 from lagco.embedding.config import EncoderConfig
-from lagco.embedding.features import TableFeatures, ViewFeatures, enlarged
+from lagco.embedding.features import TableFeatures, ViewFeatures, enlarged, room_for
 from lagco.embedding.kernels import update
 from lagco.embedding.layout import ViewLayout
 from lagco.embedding.messages import count_rows
@@ -135,14 +136,22 @@ class CompiledView:
     def __init__(self, weights: FoldedWeights, layout: ViewLayout) -> None:
         self._weights = weights
         self._layout = layout
+        self._nodes: TableFeatures | None = None
+        #: edges that messages run along already, and how many nodes have other messages now
+        self._known, self._rewired_count = np.zeros((2, 1), dtype=np.int64)
         self._lasting = all(entry.static for entry in layout.edges)
         self.z = np.zeros((0, len(weights.layers[-1].bias)), dtype=np.float32)
 
     def rebuild(self, view: GraphView, features: ViewFeatures) -> None:
         """Take over another graph whose features were just read."""
         weights, layout = self._weights, self._layout
-        self._features = features
         nodes = features.nodes
+        if nodes is self._nodes and self.suits(view):  # in the same tables
+            self._known[0] = self._rewired_count[0] = 0
+            self.rewire(view)
+            return
+        self._features, self._nodes = features, nodes
+        self._known, self._rewired_count = np.zeros((2, 1), dtype=np.int64)
         d, k, out = weights.w.shape
         groups = len(nodes.counts)
         columns: list[list[int]] = [[] for _ in range(groups)]
@@ -162,11 +171,10 @@ class CompiledView:
         self._kept = np.array(moving, dtype=np.int64)
         self._slot = np.full(d, -1, dtype=np.int32)
         self._slot[self._kept] = np.arange(len(moving))
-        self._known = np.zeros(1, dtype=np.int64)
-        self._bound = (-1, -1)
-        self._given: Array | None = None
+        self._sizes = np.zeros(2, dtype=np.int64)
+        self._bound: tuple[Array | None, ...] = (None, None)
         self._moved = False
-        self._ends = np.zeros((2, 0), dtype=np.int64)
+        self._given = self._ends = np.zeros((2, 0), dtype=np.int64)
         self._first = self._source = self._row = np.zeros(0, dtype=np.int32)
         self._hidden = np.zeros((0, k - 1), dtype=np.float32)
         self._matrices = np.zeros((len(moving), 0, out), dtype=np.float32)
@@ -177,7 +185,6 @@ class CompiledView:
         self._stamp = np.zeros((2, 0), dtype=np.int64)
         self._clock = np.zeros(1, dtype=np.int64)
         self._total = np.zeros((0, k), dtype=np.float32)
-        self._rewired_count = np.zeros(1, dtype=np.int64)
         self.rewire(view)
 
     def _savings(self, view: GraphView) -> tuple[bool, bool]:
@@ -194,19 +201,27 @@ class CompiledView:
     def rewire(self, view: GraphView) -> None:
         """Follow edges that moved, and nodes and edges that were added."""
         n, edges = view.num_nodes, view.num_edges
-        if (n, edges) != self._bound or view.edges is not self._given:
-            # other arrays only where something was added
-            self._bound, self._given = (n, edges), np.ascontiguousarray(view.edges)
-            self._reserve(n, edges)
-            self.z = self._outputs[-1][:n]
-            self._bind(n)
+        enlarged_here = self._reserve(n, edges)
+        self._sizes[:] = n, edges
+        self._given[:, :edges] = view.edges
+        read = self._features.nodes.store, self._features.edges.store
+        if enlarged_here or any(map(is_not, read, self._bound)):
+            self._bound = read
+            self._bind()
+        if len(self.z) != n or enlarged_here:
+            self.z = self.store[:n]
         self._moved = True
 
-    def _reserve(self, nodes: int, edges: int) -> None:
-        """Make room for that many nodes and edges; what is there stays."""
-        room = self._stamp.shape[1]
+    @property
+    def store(self) -> Array:
+        """The embeddings (≥ n, p), the same array as long as there is room in it."""
+        return self._outputs[-1]
+
+    def _reserve(self, nodes: int, edges: int) -> bool:
+        """Make room for that many nodes and edges; what is there stays. Whether that was needed."""
+        room, wanted = self._stamp.shape[1], False
         if nodes > room or not self._outputs[0].size:
-            room = nodes if room == 0 else max(nodes, room + room // 2)
+            wanted, room = True, room_for(nodes, room)
             self._first = np.zeros(room + 1, dtype=np.int32)
             self._parts = enlarged(self._parts, 1, room)
             self._outputs = [enlarged(array, 0, room) for array in self._outputs]
@@ -217,18 +232,20 @@ class CompiledView:
             self._affected = [np.zeros(room, dtype=np.int32) for _ in self._outputs]
         room = self._ends.shape[1]
         if edges > room:
-            room = edges if room == 0 else max(edges, room + room // 2)
+            wanted, room = True, room_for(edges, room)
             self._ends = enlarged(self._ends, 1, room)
+            self._given = np.zeros_like(self._ends)
             self._source, self._row = np.zeros((2, 2 * room), dtype=np.int32)
             rows = count_rows(room, self._layout)
             self._hidden = enlarged(self._hidden, 0, rows)
             self._matrices = enlarged(self._matrices, 1, rows)
+        return wanted
 
-    def _bind(self, n: int) -> None:
+    def _bind(self) -> None:
         """Gather the arguments of the kernels, which stay the same from update to update."""
         weights, layout = self._weights, self._layout
         nodes, edges = self._features.nodes, self._features.edges
-        before = (n, layout.directed, layout.edges.constant, nodes.store)
+        before = (layout.directed, layout.edges.constant, nodes.store)
         noted: tuple[Array, ...] = (nodes.dirty, nodes.changed, nodes.counts)
         if self._shared:
             noted = tuple([np.zeros_like(array[:1]) for array in noted])
@@ -245,7 +262,7 @@ class CompiledView:
         last = len(weights.layers) - 1
         layers = [
             (
-                self._outputs[index], self._affected[index], n, self._first, self._source,
+                self._outputs[index], self._affected[index], self._first, self._source,
                 layer.w, layer.bias, index == last, weights.normalise, weights.slope,
                 self._sent[index], self._outputs[index + 1], self._stamp, self._clock,
                 self._affected[index + 1],
@@ -253,14 +270,14 @@ class CompiledView:
             for index, layer in enumerate(weights.layers)
         ]  # fmt: skip
         wires = (
-            self._given, self._known, n, layout.directed,
-            layout.edges.constant, self._ends, self._first, self._source, self._row, self._stamp,
-            self._clock, self._rewired, self._rewired_count,
+            layout.directed, layout.edges.constant, self._ends, self._first, self._source,
+            self._row, self._stamp, self._clock, self._rewired, self._rewired_count,
         )  # fmt: skip
         compared = [
             (t.whole, t.facts, t.store, t.dirty, t.changed, t.counts) for t in (nodes, edges)
         ]
-        arguments = (wires, *compared, before, noted, behind, tuple(layers))
+        growing = self._sizes, self._given, self._known
+        arguments = (*growing, wires, *compared, before, noted, behind, tuple(layers))
         self._update = bind(update, arguments, *3 * [types.boolean])
 
     def update(self) -> None:

@@ -84,6 +84,10 @@ class Embedder:
         """Likewise its edge features: (d_e, ≥ E)."""
         return self._views[view].features.edges.store
 
+    def embedding_store(self, view: str) -> Array:
+        """Embeddings of a view as of the last call, and more rows behind them: (≥ n, p)."""
+        return self._views[view].store
+
     @property
     def compiled(self) -> dict[str, bool]:
         """Whether each view runs compiled."""
@@ -117,6 +121,10 @@ class _CompiledState:
             raise
         return compiled.z
 
+    @property
+    def store(self) -> Array:
+        return self._compiled.store
+
 
 class _TorchState:
     def __init__(self, encoder: ViewEncoder) -> None:
@@ -139,6 +147,11 @@ class _TorchState:
             self.features.clear()
         self._z = z
         return z
+
+    @property
+    def store(self) -> Array:
+        assert self._z is not None
+        return self._z
 
 
 def run_torch(

@@ -17,6 +17,8 @@ from lagco.errors import SpecError
 
 Readers: TypeAlias = Mapping[str, AttributeReader]
 
+#: Rows of the smallest table.
+_LEAST = 32
 #: Of noted rows that lie so close together all between them are compared: faster than one by one.
 _SPAN = 1024
 #: Values of all attributes that may change, of which so many are all compared when one is touched:
@@ -84,7 +86,7 @@ class TableFeatures:
         self.whole_columns.clear()
         room = self.store.shape[1]
         if rows > room:
-            room = rows if before == 0 else max(rows, room + room // 2)
+            room = room_for(rows, room)
             self.store = enlarged(self.store, 1, room)
             self.dirty = enlarged(self.dirty, 1, room)
             self.changed = enlarged(self.changed, 1, room)
@@ -100,6 +102,16 @@ class TableFeatures:
         self.sync()
         note_rows(before, rows, self.dirty, self.changed, self.counts)
         self._choose_whole(columns)
+
+    def restart(self) -> None:
+        """Forget all rows; the arrays stay, for those of another graph."""
+        self.rows = 0
+        self.touched = False
+        self.whole_columns.clear()
+        self._noted = []
+        self.store[:] = 0.0
+        self.dirty[:] = 0
+        self.counts[:] = 0
 
     def _choose_whole(self, columns: Mapping[str, Column]) -> None:
         """Which attributes are compared as a whole: in a small table those that may change."""
@@ -177,7 +189,8 @@ class TableFeatures:
         if not reader.per_row or any(rows is None for rows in touched):
             ids, block = np.arange(self.rows), reader.block(column)
         else:
-            ids = np.unique(np.concatenate([_row_ids(rows, self.rows) for rows in touched]))
+            listed = [_row_ids(rows, self.rows) for rows in touched]
+            ids = listed[0] if len(listed) == 1 else np.unique(np.concatenate(listed))
             block = reader.rows(column, ids)
         bad = sync_rows(
             block, ids, self.store, known.start, known.group, self.dirty, self.changed, self.counts
@@ -322,9 +335,13 @@ class ViewFeatures:
                 f"view {self.name!r} is {arrows[view.directed]}, the encoder was trained on "
                 f"{arrows[self.layout.directed]} graphs"
             )
-        self._view = None
-        self.nodes = TableFeatures(self.layout.nodes, self._node_readers, True)
-        self.edges = TableFeatures(self.layout.edges, self._edge_readers, False)
+        before, self._view = self._view, None
+        if before is view:
+            self.nodes.restart()
+            self.edges.restart()
+        else:
+            self.nodes = TableFeatures(self.layout.nodes, self._node_readers, True)
+            self.edges = TableFeatures(self.layout.edges, self._edge_readers, False)
         self.nodes.extend(view.num_nodes, view.nodes)
         self.edges.extend(view.num_edges, view.edge_attributes)
         self._view = view
@@ -338,6 +355,11 @@ def group_of_attributes(layout: TableLayout) -> dict[str, int]:
     for entry in layout:
         groups[entry.name] = 0 if entry.static else 1 + max(groups.values(), default=0)
     return groups
+
+
+def room_for(rows: int, room: int) -> int:
+    """Rows to make room for, where there is `room` so far: not too few for a graph that grows."""
+    return max(rows, room + room // 2, _LEAST)
 
 
 def enlarged(array: Array, axis: int, room: int) -> Array:

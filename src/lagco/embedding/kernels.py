@@ -244,7 +244,7 @@ def first_layer(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, fastmath=_FAST)
 def sage_layer(  # type: ignore[no-untyped-def]
-    number, h, changed, n, first, source, w, bias, final, normalise, slope, sent, out, stamp, clock,
+    number, n, h, changed, first, source, w, bias, final, normalise, slope, sent, out, stamp, clock,
     affected,
 ):  # fmt: skip
     """Bring a mean-SAGE layer up to date, given the changed rows of its input.
@@ -306,9 +306,10 @@ def update(arguments, moved, nodes_touched, edges_touched):  # type: ignore[no-u
     """Bring messages, features and all layers up to date.
 
     Args:
-        arguments: bound; those of :func:`rewire`, of :func:`sync_columns` for nodes and for edges,
-            of :func:`first_layer` in three parts, and per layer of :func:`sage_layer` but for the
-            first one.
+        arguments: bound; numbers of nodes and edges, which may grow as long as arrays have room for
+            them; arguments of :func:`rewire`, of :func:`sync_columns` for nodes and for edges, of
+            :func:`first_layer` in three parts, and per layer of :func:`sage_layer`, but for these
+            numbers.
         moved: whether edges moved or were added.
         nodes_touched: whether to compare attributes of nodes.
         edges_touched: likewise of edges.
@@ -316,9 +317,10 @@ def update(arguments, moved, nodes_touched, edges_touched):  # type: ignore[no-u
     Returns:
         0 or 1, attribute and row of a value of a node or edge that is not finite; else -1 each.
     """
-    wires, nodes, edges, before, noted, behind, layers = opened(arguments)
+    sizes, given, known, wires, nodes, edges, before, noted, behind, layers = opened(arguments)
+    n = sizes[0]
     if moved:
-        rewire(*wires)
+        rewire(given[:, : sizes[1]], known, n, *wires)
     if nodes_touched:
         number, row = sync_columns(*nodes)
         if row >= 0:
@@ -327,8 +329,8 @@ def update(arguments, moved, nodes_touched, edges_touched):  # type: ignore[no-u
         number, row = sync_columns(*edges)
         if row >= 0:
             return 1, number, row
-    count = first_layer(*before, *noted, *behind)
+    count = first_layer(n, *before, *noted, *behind)
     for index in range(len(layers)):
         if count:
-            count = sage_layer(count, *layers[index])
+            count = sage_layer(count, n, *layers[index])
     return -1, -1, -1

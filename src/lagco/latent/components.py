@@ -97,7 +97,8 @@ class NodeReader:
         self, state: State, mean: Array, scale: Array, parent: Table | None
     ) -> tuple[Table, Any]:
         elements = self._select(state.views[self._view])
-        z, features = state.embeddings[self._view], state.embedder.node_store(self._view)
+        embedder, view = state.embedder, self._view
+        z, features = embedder.embedding_store(view), embedder.node_store(view)
         job = self._job.of(NODES, z, NO_EDGES, features, self._columns, mean, scale, NO_VALUES_3D)
         vectors = np.empty((len(elements), self.width), dtype=np.float32)
         return Table(elements, vectors), (job, (elements, NO_TABLE, NONE))
@@ -122,13 +123,14 @@ class EdgeReader:
     ) -> tuple[Table, Any]:
         view = state.views[self._view]
         elements = self._select(view)
-        z, features = state.embeddings[self._view], state.embedder.edge_store(self._view)
+        features = state.embedder.edge_store(self._view)
         if self._pooling is None:
+            z = state.embedder.embedding_store(self._view)
             edges = np.ascontiguousarray(view.edges)
             job = self._job.of(EDGES, z, edges, features, self._columns, mean, scale, NO_VALUES_3D)
             vectors = np.empty((len(elements), self.width), dtype=np.float32)
             return Table(elements, vectors), (job, (elements, NO_TABLE, NONE))
-        ends = view.edges[:, elements]
+        z, ends = state.embeddings[self._view], view.edges[:, elements]
         pooled = [np.ravel(self._pooling(z[pair])) for pair in ends.T]
         ends_width = self.width - len(self._columns)  # known even where no edge is there
         rows = np.array(pooled, dtype=np.float32).reshape(len(elements), ends_width)

@@ -80,9 +80,9 @@ def read_state(arguments, vectors, rows, weights, chosen, size):  # type: ignore
     jobs, pooled, actions, out = opened(arguments)
     for c in range(len(jobs)):
         write_vectors(jobs[c], rows[c], vectors[c])
-    tables, which, conditions, poolings, starts = pooled
+    tables, which, counts, conditions, poolings, starts = pooled
     if which.shape[0]:
-        write_pooled(tables, chosen, which, conditions, poolings, starts, out)
+        write_pooled(tables, chosen, which, counts, conditions, poolings, starts, out)
     first, positions, found, codes, behind = actions
     if codes.shape[0]:
         pool_actions(vectors, weights, first, *positions, found)  # type: ignore[call-arg]
@@ -156,20 +156,21 @@ def _select(conditions, part, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def write_pooled(tables, chosen, which, conditions, poolings, starts, out):  # type: ignore[no-untyped-def]
+def write_pooled(tables, chosen, which, counts, conditions, poolings, starts, out):  # type: ignore[no-untyped-def]
     """Poolings of embeddings, part by part, one pooling after the other.
 
     Args:
-        tables: per part the embeddings (n, p) of its view, and `chosen` the nodes (k,) that count,
+        tables: per part embeddings (≥ n, p) of its view, and `chosen` the nodes (k,) that count,
             where `which` (parts,) says so; else all of them, or those that meet its conditions.
+        counts: (parts,), n of each.
         conditions: (·, 5), each of a part that counts nodes by it: an attribute's address, type and
             stride, and the value that nodes must have.
         poolings: per part its codes, and `starts` (parts,) its first place in `out`.
     """
     found = np.empty((4, tables[0].shape[1]), dtype=np.float32)
     for part in range(len(tables)):
-        rows, codes = tables[part], poolings[part]
-        width, count = rows.shape[1], rows.shape[0]
+        rows, codes, count = tables[part][: counts[part]], poolings[part], counts[part]
+        width = rows.shape[1]
         elements = chosen[part]
         if which[part] == MEETING:
             elements = np.empty(count, dtype=np.int64)

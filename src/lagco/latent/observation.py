@@ -121,7 +121,7 @@ class ObservationMap:
     def __call__(self, views: Views, embeddings: Embeddings, out: Array | None = None) -> Array:
         """The observation of a state: float32 (width,), written to `out` where given."""
         observation = np.empty(self.width, dtype=np.float32) if out is None else out
-        tables, which, *rest = self.pooled.arguments(embeddings)
+        tables, which, *rest = self.pooled.arguments(embeddings.__getitem__)
         if len(which):
             chosen = self.pooled.chosen(views)
             write_pooled(tables, chosen, which, *rest, observation)  # type: ignore[call-arg]
@@ -150,6 +150,7 @@ class _Pooled:
         self._selected: list[tuple[int, str, Selection, _Conditions]] = []
         self._chosen: list[Array] = []
         self._which = np.zeros(0, dtype=np.int64)
+        self._counts = np.zeros(0, dtype=np.int64)
         self._conditions = np.zeros((0, 5), dtype=np.int64)
         self._codes: tuple[Array, ...] = ()
         self._starts = np.zeros(0, dtype=np.int64)
@@ -165,16 +166,24 @@ class _Pooled:
         self._views.append(view)
         self._chosen.append(NONE)
         self._which = np.append(self._which, CHOSEN if part.spec else ALL_OF_THEM)
+        self._counts = np.append(self._counts, 0)
         self._codes += (codes,)
         self._starts = np.append(self._starts, start)
 
-    def arguments(self, embeddings: Embeddings) -> tuple[Any, ...]:
-        """What `write_pooled` needs besides the chosen nodes and the observation."""
-        tables = tuple([embeddings[name] for name in self._views]) or NOTHING
-        return tables, self._which, self._conditions, self._codes or NO_VALUES, self._starts
+    def arguments(self, embeddings: Callable[[str], Array]) -> tuple[Any, ...]:
+        """What `write_pooled` needs besides the chosen nodes and the observation.
+
+        Args:
+            embeddings: of a view, and perhaps more rows behind them: (≥ n, p).
+        """
+        tables = tuple([embeddings(name) for name in self._views]) or NOTHING
+        rest = self._counts, self._conditions, self._codes or NO_VALUES, self._starts
+        return tables, self._which, *rest
 
     def chosen(self, views: Views) -> tuple[Array, ...]:
         """The nodes of each part that count, where they are not those that meet its conditions."""
+        for part, name in enumerate(self._views):
+            self._counts[part] = views[name].num_nodes
         for part, name, select, conditions in self._selected:
             view = views[name]
             if not conditions.hold(view):

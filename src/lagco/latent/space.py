@@ -303,7 +303,7 @@ class LatentView:
         listed = [written[name] for name in layout.names]
         listed += [GIVEN] * (len(vectors) - len(listed))
         jobs = [job for job, _ in listed]
-        pooled = self._observe.pooled.arguments(state.embeddings)
+        pooled = self._observe.pooled.arguments(state.embedder.embedding_store)
         known = [*jobs, *pooled[0], starts, *positions[:2]]
         if len(known) != len(self._known) or any(map(is_not, known, self._known)):
             self._known = known

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -202,7 +203,7 @@ class CyberPath(Problem):
 
     def _situation(self, view: GraphView) -> Array:
         """Risk; hosts expected, unknown, locked (log1p); share owned of those seen; time left."""
-        hosts = np.log1p([self._new_hosts, self._unknown, self._locked])
+        hosts = [math.log1p(count) for count in (self._new_hosts, self._unknown, self._locked)]
         owned = self._owned / self._knowledge.size
         return np.array([self._risk, *hosts, owned, 1.0 - self._steps / self.episode_length])
 

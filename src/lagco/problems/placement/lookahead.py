@@ -17,7 +17,6 @@ from numba import njit
 from lagco.problems.placement.state import (
     fits,
     move_vm,
-    parts_of,
     terms_after,
     terms_arrived,
     terms_of,
@@ -41,16 +40,6 @@ _LOWEST = -1e30
 
 
 @njit(cache=True)
-def all_parts(cloud):  # type: ignore[no-untyped-def]
-    """:func:`parts_of` all VMs on all PMs: (V, P, 2)."""
-    found = np.empty((cloud.demands.shape[0], cloud.capacities.shape[0], 2))
-    for v in range(found.shape[0]):
-        for p in range(found.shape[1]):
-            found[v, p, 0], found[v, p, 1] = parts_of(v, p, cloud)
-    return found
-
-
-@njit(cache=True)
 def survey_moves(  # type: ignore[no-untyped-def]
     cloud, state, latencies, bounds, parts, recent, values, prospects, mean, best
 ):
@@ -71,7 +60,7 @@ def survey_moves(  # type: ignore[no-untyped-def]
     for v in range(vms):
         source = state.allocation[v]
         soon = alone / state.vm_count[source] if state.vm_count[source] > 1 else 0.0
-        left = totals_left(v, cloud, state)
+        left = totals_left(v, cloud, state, parts[v, source, 0], parts[v, source, 1])
         row_from = latencies[source]
         most = _LOWEST
         for p in range(pms):

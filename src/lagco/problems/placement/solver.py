@@ -18,7 +18,15 @@ from lagco.problems.networks.search import copy_values
 from lagco.problems.placement.cloud import cloud_of, links_of
 from lagco.problems.placement.first_fit import first_fit
 from lagco.problems.placement.latency import MATRIX_LIMIT, Latencies
-from lagco.problems.placement.state import empty_state, fits, move_vm, terms_after, terms_of
+from lagco.problems.placement.state import (
+    all_parts,
+    empty_state,
+    fits,
+    move_vm,
+    terms_arrived,
+    terms_of,
+    totals_left,
+)
 from lagco.problems.placement.sweeps import finish, mean_of, sweep_allocations
 from lagco.problems.placement.terms import bounds_of, mean_of_terms
 from lagco.problems.random_stream import next_below, next_float, random_stream
@@ -28,6 +36,10 @@ RESTARTS = 6
 HOTTEST, COLDEST = 0.05, 0.0002
 WARM = 0.005  # where a run starts from a good allocation
 SWEEPS = 5_000
+#: moves between two looks at the heat, which it is never above: rounding apart
+_STEADY, _ABOVE = 64, 1.0 + 1e-9
+#: so many heats down no number is drawn that would do, but 0
+_FAR = -40.0
 
 
 def solve_allocation(instance: Instance, seed: int, effort: float = 1.0) -> SolverReference:
@@ -99,8 +111,8 @@ def anneal(  # type: ignore[no-untyped-def]
     Each run starts from the best allocation so far, hot enough to leave it behind.
     """
     vms, pms = cloud.demands.shape[0], cloud.capacities.shape[0]
-    terms = np.empty(5)
-    record = -np.inf
+    terms, parts = np.empty(5), all_parts(cloud)
+    record, warm = -np.inf, hottest
     for _ in range(runs):
         copy_values(state.allocation, best)
         finish(cloud, latencies, state)
@@ -108,19 +120,30 @@ def anneal(  # type: ignore[no-untyped-def]
         present = mean_of_terms(terms, bounds)
         record = max(record, present)
         for move in range(moves):
+            if move % _STEADY == 0:
+                warm = hottest * (COLDEST / hottest) ** (move / moves) * _ABOVE
             v, p = next_below(stream, vms), next_below(stream, pms)
             if next_below(stream, 2) == 0:  # where VMs are already: half of the time
                 p = state.allocation[next_below(stream, vms)]
             source = state.allocation[v]
             if p == source or not fits(v, p, cloud, state):
                 continue
-            terms_after(v, p, cloud, state, latencies[source], latencies[p], terms)
+            row_from, row_to = latencies[source], latencies[p]
+            left = totals_left(v, cloud, state, parts[v, source, 0], parts[v, source, 1])
+            terms_arrived(
+                v, p, cloud, state, row_from, row_to, left, parts[v, p, 0], parts[v, p, 1], terms
+            )
             reached = mean_of_terms(terms, bounds)
-            heat = hottest * (COLDEST / hottest) ** (move / moves)
-            if reached >= present or next_float(stream) < np.exp((reached - present) / heat):
-                move_vm(v, p, cloud, state, latencies[source], latencies[p])
-                present = reached
-                if present > record + 1e-12:
-                    record = present
-                    copy_values(best, state.allocation)
+            if reached < present:
+                drawn, fall = next_float(stream), reached - present
+                # mostly too far, even at an earlier heat: its own takes longer to find
+                if (fall < _FAR * warm and drawn > 0.0) or drawn >= np.exp(fall / warm):
+                    continue
+                if drawn >= np.exp(fall / (hottest * (COLDEST / hottest) ** (move / moves))):
+                    continue
+            move_vm(v, p, cloud, state, row_from, row_to)
+            present = reached
+            if present > record + 1e-12:
+                record = present
+                copy_values(best, state.allocation)
     return record

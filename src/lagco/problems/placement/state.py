@@ -224,17 +224,19 @@ def terms_of(totals, tenant_share, out):  # type: ignore[no-untyped-def]
 @njit(cache=True, forceinline=True)
 def terms_after(v, p, cloud, state, row_from, row_to, out):  # type: ignore[no-untyped-def]
     """The five terms if VM v moved to PM p; nothing changes."""
-    left = totals_left(v, cloud, state)
+    left = totals_left(v, cloud, state, *parts_of(v, state.allocation[v], cloud))
     part, power = parts_of(v, p, cloud)
     terms_arrived(v, p, cloud, state, row_from, row_to, left, part, power, out)
 
 
 @njit(cache=True, forceinline=True)
-def totals_left(v, cloud, state):  # type: ignore[no-untyped-def]
-    """Utilisation, energy, active PMs and risk if VM v were gone, in total."""
+def totals_left(v, cloud, state, part, power):  # type: ignore[no-untyped-def]
+    """Utilisation, energy, active PMs and risk if VM v were gone, in total.
+
+    part, power: :func:`parts_of` the VM where it is.
+    """
     totals = (state.totals[0], state.totals[1], state.totals[2], state.totals[4])
-    host = state.allocation[v]
-    return _exchanged(v, host, -1.0, 1, cloud, state, totals, *parts_of(v, host, cloud))
+    return _exchanged(v, state.allocation[v], -1.0, 1, cloud, state, totals, part, power)
 
 
 @njit(cache=True, forceinline=True)
@@ -245,6 +247,16 @@ def parts_of(v, p, cloud):  # type: ignore[no-untyped-def]
         part += used_fraction(cloud.demands[v, r], cloud.capacities[p, r])
     share = used_fraction(cloud.demands[v, PE], cloud.capacities[p, PE])
     return part / 4.0, share * (cloud.peak[p] - cloud.idle[p])
+
+
+@njit(cache=True)
+def all_parts(cloud):  # type: ignore[no-untyped-def]
+    """:func:`parts_of` all VMs on all PMs: (V, P, 2)."""
+    found = np.empty((cloud.demands.shape[0], cloud.capacities.shape[0], 2))
+    for v in range(found.shape[0]):
+        for p in range(found.shape[1]):
+            found[v, p, 0], found[v, p, 1] = parts_of(v, p, cloud)
+    return found
 
 
 @njit(cache=True, forceinline=True)

@@ -9,9 +9,9 @@ from lagco.arrays import Array
 from lagco.bound_arguments import bind, opened
 from lagco.problems.placement.cloud import Cloud
 from lagco.problems.placement.latency import Latencies
-from lagco.problems.placement.lookahead import SURVEYED, all_parts, survey_moves
+from lagco.problems.placement.lookahead import SURVEYED, survey_moves
 from lagco.problems.placement.plan import PLANS, episode_aim, episode_plan, write_planned
-from lagco.problems.placement.state import State
+from lagco.problems.placement.state import State, all_parts
 
 #: J that is no more than rounding
 _ROUNDING = 1e-6
