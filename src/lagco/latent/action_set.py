@@ -21,8 +21,6 @@ from lagco.latent.kernels import (
     NO_WEIGHTS,
     NONE,
     NOTHING,
-    nearest_parts,
-    nearest_paths,
     nearest_row,
     part_values,
     pool_actions,
@@ -259,21 +257,21 @@ class ActionSet:
         listed = self._listed(metric) if k > 0 else None
         if listed is None:
             return None
-        kernel, arguments, everything = listed
-        asked = query, CODES[metric], shape.row_values, layout.order
+        search, tables, everything = listed
+        asked = np.ascontiguousarray(query, np.float64), CODES[metric]
         if k > 1 and len(everything()) <= _ALL_ASKED * k:
             parts = self.parts(everything())
             known = _validity(env, parts)
             if known is None or not known.any():
                 return None
-            rows, parts, scores, finite = kernel(*arguments, *asked, known, k)
+            rows, parts, scores, finite = search(*tables, *asked, known, k)
             self._found = rows, parts
             return Neighbours(rows, scores) if finite else None
         least = max(16, k + min(2 * k, 128))
         most = _ASKED * least
         expected = least if k == 1 else int(_SPARE * k / shape.valid_share)
         for count in (min(max(expected, least), most), most):
-            rows, parts, scores, finite = kernel(*arguments, *asked, ALL, count)
+            rows, parts, scores, finite = search(*tables, *asked, ALL, count)
             valid = _validity(env, parts)
             if not finite or valid is None:
                 return None
@@ -292,7 +290,7 @@ class ActionSet:
         return None
 
     def _listed(self, metric: Metric) -> tuple[Any, tuple[Any, ...], Callable[[], Array]] | None:
-        """What scores all actions at once, with its first arguments, and what lists them.
+        """What scores all actions at once, the vectors it needs, and what lists the actions.
 
         None where they are many.
         """
@@ -300,15 +298,15 @@ class ActionSet:
         if path is None:
             if shape.axes is None:
                 return None
-            return nearest_parts, (self._vectors, layout.offsets, shape.axes), lambda: shape.listed
+            return shape.nearest_parts(layout), (self._vectors,), lambda: shape.listed
         demands, _ = self._demands(path)
         if demands is None or path.reader.pooling is not None or len(self._names) > 1:
             return None
         rows = self._read_paths(path)[0].listed(LISTED_PATHS[metric])
         if rows is None or not len(rows):
             return None
-        slots = self._slot_tables(path)
-        return nearest_paths, (rows, demands.vectors, slots, layout.searched), lambda: rows
+        tables = demands.vectors, self._slot_tables(path)
+        return shape.nearest_paths(layout, rows), tables, lambda: rows
 
     def parts(self, rows: Array) -> Array:
         """Values of the components, as declared, of search rows: (k, m)."""
