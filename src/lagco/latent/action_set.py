@@ -195,6 +195,17 @@ class ActionSet:
         return self._vectors if self._path is None and self._layout.projection is None else None
 
     @property
+    def path_tables(self) -> tuple[PathSet, tuple[Array, ...], Array] | None:
+        """Paths, vectors of the other components, and of nodes at each position (T, n, p).
+
+        None where an action's vector is not these beside each other.
+        """
+        path, layout = self._path, self._layout
+        if path is None or path.reader.pooling is not None or layout.projection is not None:
+            return None
+        return self._read_paths(path)[0], self._vectors, self._slot_tables(path)
+
+    @property
     def listed(self) -> Array | None:
         """Search rows of all actions in order; None where they are many or under conditions."""
         few = self.component_tables is not None and self._shape.axes is not None
@@ -260,8 +271,7 @@ class ActionSet:
         search, tables, everything = listed
         asked = np.ascontiguousarray(query, np.float64), CODES[metric]
         if k > 1 and len(everything()) <= _ALL_ASKED * k:
-            parts = self.parts(everything())
-            known = _validity(env, parts)
+            known = _validity(env, shape.parts(everything(), layout.order))
             if known is None or not known.any():
                 return None
             rows, parts, scores, finite = search(*tables, *asked, known, k)

@@ -44,17 +44,12 @@ _NO_FLOATS = np.zeros(0, dtype=np.float32)
 NO_JOB = (GIVEN, NO_TABLE, NO_EDGES, NO_TABLE, NONE, _NO_FLOATS, _NO_FLOATS, NO_VALUES_3D)
 NO_ROWS = (NONE, NO_TABLE, NONE)
 
-#: types of arguments that are not bound: vectors of a component, nodes or positions, and what of
-#: `read_state`: rows and their weights
+#: types of arguments that are not bound: vectors of a component and numbers of elements; rows that
+#: `write_vectors` reads, and numbers such as their weights
 VECTORS, INDICES = types.Array(types.float32, 2, "C"), types.Array(types.int64, 1, "C")
 ROWS, WEIGHTS = types.Tuple([INDICES, VECTORS, INDICES]), types.Array(types.float64, 1, "C")
-#: and of a search behind the vectors: query, metric, which actions count, and how many to find
-ASKED = (
-    types.Array(types.float64, 1, "C"),
-    types.int64,
-    types.Array(types.boolean, 1, "C"),
-    types.int64,
-)
+#: and, behind the vectors, those of a search: query, metric, which actions count, how many to find
+ASKED = WEIGHTS, types.int64, types.Array(types.boolean, 1, "C"), types.int64
 
 
 @njit(cache=True)

@@ -13,7 +13,16 @@ from numba import types
 from lagco.arrays import Array
 from lagco.bound_arguments import bind
 from lagco.latent.components import Table
-from lagco.latent.kernels import ASKED, EQUAL, NONE, VECTORS, nearest_parts, nearest_paths
+from lagco.latent.kernels import (
+    ASKED,
+    EQUAL,
+    NO_VALUES,
+    NONE,
+    VECTORS,
+    nearest_parts,
+    nearest_paths,
+    part_values,
+)
 from lagco.latent.layout import ActionLayout
 from lagco.search import LISTED, Dependence, ProductSpace
 from lagco.search.listed_kernels import list_tuples
@@ -40,6 +49,8 @@ class ActionShape:
         self._space: ProductSpace | None = None
         #: listed paths, and the compiled search among them or among the actions of a product
         self._search: tuple[Array, Callable[..., Any]] | None = None
+        #: listed actions and their values
+        self._parts: tuple[Array, Array] | None = None
         #: share of the actions asked about last that were valid
         self.valid_share = 1.0
         names = layout.names
@@ -124,6 +135,12 @@ class ActionShape:
             slots = types.Array(types.float32, 3, "C")
             self._search = listed, bind(nearest_paths, bound, VECTORS, slots, *ASKED)
         return self._search[1]
+
+    def parts(self, rows: Array, order: Array) -> Array:
+        """Values (N, m) of listed actions; looked up once, as they are the same in every state."""
+        if self._parts is None or self._parts[0] is not rows:
+            self._parts = rows, part_values(rows, self.row_values or NO_VALUES, order)
+        return self._parts[1]
 
     @cached_property
     def listed(self) -> Array:
