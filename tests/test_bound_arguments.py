@@ -69,3 +69,16 @@ def test_a_copy_has_arguments_of_its_own():
 def test_what_is_neither_array_nor_number_is_refused():
     with pytest.raises(TypingError, match=r"bind\(\) takes arrays, numbers and tuples"):
         bind(add, (np.zeros(1), "text"), types.int64)
+
+
+@njit
+def count(arguments, given):
+    (before,) = opened(arguments)
+    return before[0] + len(given)
+
+
+def test_other_arguments_may_have_other_types():
+    bound = (np.ones(1),)
+    for number in (1, 2, 3):
+        call = bind(count, bound, types.UniTuple(types.int64, number))
+        assert call((5,) * number) == 1 + number

@@ -28,7 +28,8 @@ from numba.core.errors import TypingError
 
 intrinsic: Any = extending.intrinsic
 _ADDRESS = ir.IntType(64)
-#: functions compiled for arguments of some types, by their dispatcher and what tells these apart
+#: functions compiled for arguments of some types, by their dispatcher and what tells these apart,
+#: those that are not bound among them
 _compiled: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
 
@@ -79,7 +80,7 @@ def bind(function: Any, arguments: tuple[Any, ...], *more: types.Type) -> Callab
     """
     kinds: list[type] = []
     written, code = _write(_plain(arguments, kinds))
-    key = function, code, *kinds
+    key = function, code, *kinds, *more
     if key not in _compiled:
         _compiled[key] = function.compile((BoundType(typeof(arguments)), *more))
     call = _Call(_compiled[key], written.ctypes.data)

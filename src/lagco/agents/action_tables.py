@@ -16,8 +16,9 @@ from numba import njit
 from lagco.agents.packed_actions import Layout, PackedActions, nth_kept, numbers_of
 from lagco.arrays import Array
 from lagco.latent.action_set import ActionSet
+from lagco.latent.layout import ActionLayout
 from lagco.latent.space import LatentView
-from lagco.search import NoValidAction, PathSpace, ProductSpace
+from lagco.search import NoValidAction, PathSet, ProductSpace
 from lagco.search.errors import TooManyActions
 
 #: so many actions of a state are looked at; beyond it, as many that are drawn at random
@@ -242,34 +243,31 @@ def _component_tables(view: LatentView, rows: Array) -> ActionTables:
     layout, components = view.layout, actions.component_tables
     if components is not None:
         return ActionTables(components, tuple(layout.starts.tolist()), rows)
+    paths = actions.path_tables
+    if paths is not None:
+        return _path_tables(layout, *paths, rows)
     space = actions.space
-    if isinstance(space, PathSpace) and layout.path is not None:
-        return _path_tables(view, space, rows)
     if isinstance(space, ProductSpace) and space.pooling == "sum":
         return ActionTables(tuple(space.tables), (0,) * len(space.tables), rows)
     return ActionTables((actions.vectors(rows).astype(np.float32),), (0,), None)
 
 
-def _path_tables(view: LatentView, space: PathSpace, rows: Array) -> ActionTables:
+def _path_tables(
+    layout: ActionLayout, paths: PathSet, others: tuple[Array, ...], nodes: Array, rows: Array
+) -> ActionTables:
     """Components other than the path, then a table per position whose last row is 'no node'."""
-    layout, path = view.layout, view.layout.path
+    path = layout.path
     assert path is not None
-    tables = list(space.leading)
-    if space.demand_table is not None:
-        tables.append(space.demand_table)
-    columns = list(range(len(tables)))
-    starts = [layout.columns[name].start for name in layout.names]
-    nodes, slot = space.paths.nodes, space.node_width
-    slots = min(space.paths.positions, path.reader.positions)  # longer paths keep their first nodes
-    padded = np.zeros((slots, nodes + 1, slot), dtype=np.float32)
-    padded[:, :nodes] = space.tables[:slots]
-    first = len(space.leading) + int(space.paths.has_demands)
-    columns += range(first, first + slots)
-    # mostly all of them one after the other
-    chosen = rows if len(columns) == rows.shape[1] else rows[:, columns]
+    _, count, slot = nodes.shape
+    slots = min(paths.positions, path.reader.positions)  # longer paths keep their first nodes
+    padded = np.zeros((slots, count + 1, slot), dtype=np.float32)
+    padded[:, :count] = nodes[:slots]
     begin = layout.columns[path.name].start
-    starts += range(begin, begin + slots * slot, slot)
-    return ActionTables((*tables, *padded), tuple(starts), chosen)
+    starts = [*layout.starts.tolist()[: len(others)], *range(begin, begin + slots * slot, slot)]
+    columns = len(others) + slots
+    # mostly all of them
+    chosen = rows if columns == rows.shape[1] else rows[:, :columns]
+    return ActionTables((*others, *padded), tuple(starts), chosen)
 
 
 def _declared_rows(view: LatentView, rng: np.random.Generator) -> tuple[Array, Array]:

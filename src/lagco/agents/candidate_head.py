@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
+from numba import njit, types
 
 from lagco.agents.action_tables import ActionTables, trim
 from lagco.agents.heads import (
@@ -28,11 +28,19 @@ from lagco.agents.heads import (
     position,
     value_loss,
 )
+from lagco.agents.powers import write_powers
 from lagco.arrays import Array
+from lagco.bound_arguments import bind, opened
 from lagco.embedding.features import enlarged
+from lagco.embedding.row_sums import add_products
 
 #: columns of the description of a component: first number, rows, columns, where it is added
 _AT, _ROWS, _WIDTH, _START = range(4)
+#: types of component vectors, of where they are added, and of the rows that actions consist of
+_TABLE, _STARTS = types.Array(types.float32, 2, "C"), types.Array(types.int64, 1, "C")
+_INDEX = types.Array(types.int64, 2, "C")
+#: the only row of an array
+_FIRST = np.zeros(1, dtype=np.int64)
 #: index of candidates that are the rows of the only component
 _ROWS_THEMSELVES = np.zeros((0, 0), dtype=np.int64)
 
@@ -57,6 +65,8 @@ class CandidateStore:
         self.first = np.zeros(0, dtype=np.int64)
         self.counts = np.zeros(0, dtype=np.int64)
         self._used = self._listed = 0
+        #: per number of components the arrays that `_put` writes to, and itself with these bound
+        self._puts: dict[int, tuple[Array, Array, Callable[..., int]]] = {}
 
     def clear(self, slots: int) -> None:
         """Forget everything and make room for so many states."""
@@ -74,17 +84,24 @@ class CandidateStore:
         if most > len(self.numbers):
             self.numbers = enlarged(self.numbers, 0, 2 * most)
         self.counts[slot] = candidates.count
-        self.first[slot] = -1
+        begin = -1
         if index is not None:
-            self.first[slot] = self._listed
+            begin = self._listed
             self._listed += index.size
             if self._listed > len(self.members):
                 self.members = enlarged(self.members, 0, 2 * self._listed)
-        self._used = _put(
+        self.first[slot] = begin
+        put = self._puts.get(len(tables))
+        if put is None or put[0] is not self.numbers or put[1] is not self.members:
+            arrays = self.numbers, self.members
+            kinds = types.UniTuple(_TABLE, len(tables)), _STARTS, _INDEX
+            call = bind(_put, arrays, *kinds, types.int64, types.int64, _INDEX)
+            put = self._puts[len(tables)] = *arrays, call
+        self._used = put[2](
             tuple([np.ascontiguousarray(table, np.float32) for table in tables]),
-            np.array(candidates.starts),
+            np.array(candidates.starts, np.int64),
             _ROWS_THEMSELVES if index is None else np.ascontiguousarray(index, np.int64),
-            self.numbers, self._used, self.members, self.first[slot], self.components[slot],
+            self._used, begin, self.components[slot],
         )  # fmt: skip
 
     @property
@@ -143,8 +160,12 @@ class CandidateHead(Head):
 
 
 @njit(cache=True)
-def _put(tables, starts, index, numbers, used, members, first, described):  # type: ignore[no-untyped-def]
-    """Write the tables and the actions to their places; where the next numbers go."""
+def _put(arguments, tables, starts, index, used, first, described):  # type: ignore[no-untyped-def]
+    """Write the tables and the actions to their places; where the next numbers go.
+
+    arguments: bound; numbers and members of the store.
+    """
+    numbers, members = opened(arguments)
     described[:, _ROWS] = 0
     components = len(tables)
     lengths = np.array([table.shape[0] for table in tables])
@@ -205,15 +226,15 @@ def _logits(  # type: ignore[no-untyped-def]
     return present
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath={"reassoc"})
 def _softmax(logits, powers):  # type: ignore[no-untyped-def]
     """Powers of e of the logits less the largest; that one, and the sum of the powers."""
     largest = logits[0]
     for j in range(1, logits.shape[0]):
         largest = max(largest, logits[j])
+    write_powers(logits, largest, powers[: logits.shape[0]])
     total = 0.0
     for j in range(logits.shape[0]):
-        powers[j] = math.exp(logits[j] - largest)
         total += powers[j]
     return largest, total
 
@@ -290,21 +311,31 @@ def _loss(  # type: ignore[no-untyped-def]
 def _spread(  # type: ignore[no-untyped-def]
     changes, cold, numbers, members, described, begin, count, present, parts, out
 ):
-    """Gradient of a proto-action from that of the logits: the transpose of :func:`_logits`."""
+    """Gradient of a proto-action from that of the logits: the transpose of :func:`_logits`.
+
+    out: zeros, written.
+    """
     if begin >= 0:
+        # two sums of each, so that fewer additions wait for the one before
         parts[:] = 0.0
+        others = np.zeros(parts.shape[0], np.float32)
+        whole = count - count % 2
         for c in range(present):
             rows_of = members[begin + c * count : begin + (c + 1) * count]
-            for j in range(count):
+            for j in range(0, whole, 2):
                 parts[np.uint32(rows_of[j])] += changes[j]
+                others[np.uint32(rows_of[j + 1])] += changes[j + 1]
+            if whole < count:
+                parts[np.uint32(rows_of[whole])] += changes[whole]
+        for r in range(parts.shape[0]):
+            parts[r] += others[r]
     done = 0
     for c in range(described.shape[0]):
         at, rows, width, start = described[c]
-        of = changes if begin < 0 else parts[done:]
-        into = out[start : start + width]
-        for r in range(rows):
-            row = numbers[at + r * width : at + (r + 1) * width]
-            factor = of[r] * cold
-            for i in range(width):
-                into[i] += factor * row[i]
+        of = changes[:rows] if begin < 0 else parts[done : done + rows]
+        into = out[start : start + width].reshape(1, width)
+        table = numbers[at : at + rows * width].reshape(1, rows, width)
+        add_products(into, _FIRST, 1, of.reshape(1, rows), rows, table, 0)
         done += rows
+    for i in range(out.shape[0]):
+        out[i] *= cold

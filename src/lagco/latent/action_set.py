@@ -21,8 +21,6 @@ from lagco.latent.kernels import (
     NO_WEIGHTS,
     NONE,
     NOTHING,
-    nearest_parts,
-    nearest_paths,
     nearest_row,
     part_values,
     pool_actions,
@@ -197,6 +195,17 @@ class ActionSet:
         return self._vectors if self._path is None and self._layout.projection is None else None
 
     @property
+    def path_tables(self) -> tuple[PathSet, tuple[Array, ...], Array] | None:
+        """Paths, vectors of the other components, and of nodes at each position (T, n, p).
+
+        None where an action's vector is not these beside each other.
+        """
+        path, layout = self._path, self._layout
+        if path is None or path.reader.pooling is not None or layout.projection is not None:
+            return None
+        return self._read_paths(path)[0], self._vectors, self._slot_tables(path)
+
+    @property
     def listed(self) -> Array | None:
         """Search rows of all actions in order; None where they are many or under conditions."""
         few = self.component_tables is not None and self._shape.axes is not None
@@ -259,21 +268,20 @@ class ActionSet:
         listed = self._listed(metric) if k > 0 else None
         if listed is None:
             return None
-        kernel, arguments, everything = listed
-        asked = query, CODES[metric], shape.row_values, layout.order
+        search, tables, everything = listed
+        asked = np.ascontiguousarray(query, np.float64), CODES[metric]
         if k > 1 and len(everything()) <= _ALL_ASKED * k:
-            parts = self.parts(everything())
-            known = _validity(env, parts)
+            known = _validity(env, shape.parts(everything(), layout.order))
             if known is None or not known.any():
                 return None
-            rows, parts, scores, finite = kernel(*arguments, *asked, known, k)
+            rows, parts, scores, finite = search(*tables, *asked, known, k)
             self._found = rows, parts
             return Neighbours(rows, scores) if finite else None
         least = max(16, k + min(2 * k, 128))
         most = _ASKED * least
         expected = least if k == 1 else int(_SPARE * k / shape.valid_share)
         for count in (min(max(expected, least), most), most):
-            rows, parts, scores, finite = kernel(*arguments, *asked, ALL, count)
+            rows, parts, scores, finite = search(*tables, *asked, ALL, count)
             valid = _validity(env, parts)
             if not finite or valid is None:
                 return None
@@ -292,7 +300,7 @@ class ActionSet:
         return None
 
     def _listed(self, metric: Metric) -> tuple[Any, tuple[Any, ...], Callable[[], Array]] | None:
-        """What scores all actions at once, with its first arguments, and what lists them.
+        """What scores all actions at once, the vectors it needs, and what lists the actions.
 
         None where they are many.
         """
@@ -300,15 +308,15 @@ class ActionSet:
         if path is None:
             if shape.axes is None:
                 return None
-            return nearest_parts, (self._vectors, layout.offsets, shape.axes), lambda: shape.listed
+            return shape.nearest_parts(layout), (self._vectors,), lambda: shape.listed
         demands, _ = self._demands(path)
         if demands is None or path.reader.pooling is not None or len(self._names) > 1:
             return None
         rows = self._read_paths(path)[0].listed(LISTED_PATHS[metric])
         if rows is None or not len(rows):
             return None
-        slots = self._slot_tables(path)
-        return nearest_paths, (rows, demands.vectors, slots, layout.searched), lambda: rows
+        tables = demands.vectors, self._slot_tables(path)
+        return shape.nearest_paths(layout, rows), tables, lambda: rows
 
     def parts(self, rows: Array) -> Array:
         """Values of the components, as declared, of search rows: (k, m)."""

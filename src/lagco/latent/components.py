@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import is_not
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.core.graph import GraphView
+from lagco.core.graph import EDGE, NODE, GraphView
 from lagco.core.pooling import Concat
 from lagco.core.spec import Component, Edge, Node, Object, SubGraph
 from lagco.embedding.embedder import Embedder
@@ -34,6 +34,9 @@ from lagco.latent.kernels import (
     NONE,
 )
 from lagco.latent.selection import Selection, Watch
+
+#: view, kind and attribute of a note in the journal of a view
+Note: TypeAlias = tuple[str, int, str]
 
 
 @dataclass(slots=True)
@@ -67,9 +70,15 @@ GIVEN = (NO_JOB, NO_ROWS)
 
 
 class Reader(Protocol):
-    """Reads the table of one component; `width` is the width of its vectors."""
+    """Reads the table of one component.
+
+    Attributes:
+        width: of its vectors.
+        notes: after which it may have other elements: view, kind and attribute.
+    """
 
     width: int
+    notes: Sequence[Note]
 
     def read(
         self, state: State, mean: Array, scale: Array, parent: Table | None
@@ -82,6 +91,13 @@ class Reader(Protocol):
         """
         ...
 
+    def lasts(self, state: State) -> bool:
+        """Whether a table of this state would differ from the last one in written vectors alone.
+
+        Views, embeddings and what :attr:`notes` are about are the same as then.
+        """
+        ...
+
 
 class NodeReader:
     """Nodes that meet the spec: embedding, then the declared attributes."""
@@ -91,6 +107,7 @@ class NodeReader:
         self._select = Selection(component.spec)
         self._columns = np.array(layout.nodes.columns(tuple(component.attributes)), dtype=np.int64)
         self.width = embedding_width + len(self._columns)
+        self.notes = [(self._view, NODE, name) for name in component.spec or ()]
         self._job = _Job()
 
     def read(
@@ -102,6 +119,9 @@ class NodeReader:
         job = self._job.of(NODES, z, NO_EDGES, features, self._columns, mean, scale, NO_VALUES_3D)
         vectors = np.empty((len(elements), self.width), dtype=np.float32)
         return Table(elements, vectors), (job, (elements, NO_TABLE, NONE))
+
+    def lasts(self, state: State) -> bool:
+        return True
 
 
 class EdgeReader:
@@ -116,6 +136,7 @@ class EdgeReader:
         if self._pooling is not None:
             ends = np.size(self._pooling(np.zeros((2, embedding_width), np.float32)))
         self.width = ends + len(self._columns)
+        self.notes = [(self._view, EDGE, name) for name in component.spec or ()]
         self._job = _Job()
 
     def read(
@@ -137,9 +158,14 @@ class EdgeReader:
         rows = np.concatenate([rows, features[self._columns][:, elements].T], axis=1)
         return Table(elements, ((rows - mean) * scale).astype(np.float32, order="C")), GIVEN
 
+    def lasts(self, state: State) -> bool:
+        return self._pooling is None
+
 
 class SubGraphReader:
     """Candidate node sets: their embeddings pooled."""
+
+    notes = ()
 
     def __init__(self, component: SubGraph, embedding_width: int) -> None:
         if component.attributes:
@@ -165,6 +191,9 @@ class SubGraphReader:
         vectors = np.array(rows, dtype=np.float32).reshape(len(sets), self.width)
         scaled = ((vectors - mean) * scale).astype(np.float32, order="C")
         return Table(np.arange(len(sets)), scaled), GIVEN
+
+    def lasts(self, state: State) -> bool:
+        return False
 
 
 @dataclass
@@ -254,6 +283,8 @@ def raw_object_vectors(
 class OptionReader:
     """The same options in every state."""
 
+    notes = ()
+
     def __init__(self, component: Object, vectors: ObjectVectors) -> None:
         assert component.choices is not None
         self._rows = vectors.rows([_hashable(choice) for choice in component.choices])
@@ -265,6 +296,9 @@ class OptionReader:
         self, state: State, mean: Array, scale: Array, parent: Table | None
     ) -> tuple[Table, Any]:
         return Table(self._values, self._vectors.of(self._rows, mean, scale)), GIVEN
+
+    def lasts(self, state: State) -> bool:
+        return True
 
 
 class AttachedReader:
@@ -286,6 +320,7 @@ class AttachedReader:
         self._view = parent.graph or ""
         self._on_edges = isinstance(parent, Edge)
         self._watch = Watch((self._key,), edges=self._on_edges)
+        self.notes = [(self._view, EDGE if self._on_edges else NODE, self._key)]
         self._objects = vectors
         self._vectors = _Standardised(vectors)
         self._lists: tuple[Array, Array, Array] | None = None
@@ -329,6 +364,12 @@ class AttachedReader:
         vectors = np.empty((len(rows), self.width), dtype=np.float32)
         return Table(positions, vectors, offsets), (job, (owners, objects, positions))
 
+    def lasts(self, state: State) -> bool:
+        if not self._attributes:
+            return True
+        found = self._columns(state.views[self._view]).get(self._attributes[0])
+        return found is not None and found is self._source
+
     def _values_of(self, columns: Mapping[str, Any]) -> Array:
         """The attributes beside each other: (n, L, w)."""
         found = [columns[name] for name in self._attributes]
@@ -336,11 +377,11 @@ class AttachedReader:
             return self._source_values
         parts = [np.asarray(part, dtype=np.float32) for part in found]
         parts = [part[:, :, None] if part.ndim == 2 else part for part in parts]
-        if len(parts) == 1 and parts[0].flags.c_contiguous:
-            if np.may_share_memory(found[0], parts[0]):
-                self._source, self._source_values = found[0], parts[0]
-            return parts[0]
-        return np.concatenate(parts, axis=2)
+        together = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2)
+        values = np.ascontiguousarray(together)
+        shared = isinstance(found[0], np.ndarray) and np.may_share_memory(found[0], values)
+        self._source, self._source_values = (found[0] if shared else None), values
+        return values
 
     def _columns(self, view: GraphView) -> Mapping[str, Any]:
         return view.edge_attributes if self._on_edges else view.nodes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 
 from lagco.bound_arguments import opened
 from lagco.embedding.feature_kernels import read_value
@@ -43,6 +43,13 @@ _NO_FLOATS = np.zeros(0, dtype=np.float32)
 #: from state to state, and what changes
 NO_JOB = (GIVEN, NO_TABLE, NO_EDGES, NO_TABLE, NONE, _NO_FLOATS, _NO_FLOATS, NO_VALUES_3D)
 NO_ROWS = (NONE, NO_TABLE, NONE)
+
+#: types of arguments that are not bound: vectors of a component and numbers of elements; rows that
+#: `write_vectors` reads, and numbers such as their weights
+VECTORS, INDICES = types.Array(types.float32, 2, "C"), types.Array(types.int64, 1, "C")
+ROWS, WEIGHTS = types.Tuple([INDICES, VECTORS, INDICES]), types.Array(types.float64, 1, "C")
+#: and, behind the vectors, those of a search: query, metric, which actions count, how many to find
+ASKED = WEIGHTS, types.int64, types.Array(types.boolean, 1, "C"), types.int64
 
 
 @njit(cache=True)
@@ -312,30 +319,38 @@ def _scores(asked, linear, norms, metric):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def nearest_parts(tables, starts, axes, query, metric, values, order, known, count):  # type: ignore[no-untyped-def]
+def nearest_parts(arguments, tables, query, metric, known, count):  # type: ignore[no-untyped-def]
     """The `count` actions of a product nearest to `query`, best first.
 
-    tables, starts, axes, known: as for `score_tuples`; values, order: as for `part_values`.
+    Args:
+        arguments: bound; starts and axes as for `score_tuples`, values and order as for
+            `part_values`.
+        tables: as for `score_tuples`, and `known` likewise.
+        query: float64 (d,).
 
-    Returns search rows (k, m), values (k, m), scores (k,), and whether all vectors are finite.
+    Returns:
+        Search rows (k, m), values (k, m), scores (k,), and whether all vectors are finite.
     """
-    asked = query.astype(np.float64)
+    starts, axes, values, order = opened(arguments)
     axis_of, members, merged = axes
-    scored, check = score_tuples(tables, starts, axis_of, members, merged, asked, metric, known)
+    scored, check = score_tuples(tables, starts, axis_of, members, merged, query, metric, known)
     rows, linear, norms, _ = least_tuples(scored, axis_of, members, merged, count)
-    scores, square = _scores(asked, linear, norms, metric)
+    scores, square = _scores(query, linear, norms, metric)
     return rows, part_values(rows, values, order), scores, np.isfinite(check + square)
 
 
 @njit(cache=True)
-def nearest_paths(  # type: ignore[no-untyped-def]
-    listed, demands, tables, columns, query, metric, values, order, known, count
-):
-    """The same for listed paths (N, 1 + T), with `demands` and `tables` as for `score_rows`.
+def nearest_paths(arguments, demands, tables, query, metric, known, count):  # type: ignore[no-untyped-def]
+    """The same for paths, with `demands` and `tables` as for `score_rows`.
 
-    columns: of the query, in the order of the search. Where paths have more positions than the
-    query has slots nothing is asked of the rest; fewer leave what is asked of these out.
+    Where paths have more positions than the query has slots nothing is asked of the rest; fewer
+    leave what is asked of these out.
+
+    Args:
+        arguments: bound; the listed paths (N, 1 + T), columns of the query in the order of the
+            search, values and order as for `part_values`.
     """
+    listed, columns, values, order = opened(arguments)
     asked = np.zeros(demands.shape[1] + tables.shape[0] * tables.shape[2])
     for c in range(min(len(asked), len(columns))):
         asked[c] = query[columns[c]]

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numba import types
 
 from lagco.arrays import Array
+from lagco.bound_arguments import bind
 from lagco.latent.components import Table
-from lagco.latent.kernels import EQUAL, NONE
+from lagco.latent.kernels import (
+    ASKED,
+    EQUAL,
+    NO_VALUES,
+    NONE,
+    VECTORS,
+    nearest_parts,
+    nearest_paths,
+    part_values,
+)
 from lagco.latent.layout import ActionLayout
 from lagco.search import LISTED, Dependence, ProductSpace
 from lagco.search.listed_kernels import list_tuples
@@ -36,6 +47,10 @@ class ActionShape:
         self._different = layout.different
         self._paired = layout.paired
         self._space: ProductSpace | None = None
+        #: listed paths, and the compiled search among them or among the actions of a product
+        self._search: tuple[Array, Callable[..., Any]] | None = None
+        #: listed actions and their values
+        self._parts: tuple[Array, Array] | None = None
         #: share of the actions asked about last that were valid
         self.valid_share = 1.0
         names = layout.names
@@ -104,6 +119,28 @@ class ActionShape:
                 members[c - 1] = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
                 members[c] = np.arange(offsets[-1])
         return axis_of, tuple(members), merged
+
+    def nearest_parts(self, layout: ActionLayout) -> Callable[..., Any]:
+        """:func:`~lagco.latent.kernels.nearest_parts` of these actions, :attr:`axes` known."""
+        if self._search is None:
+            bound = layout.offsets, self.axes, self.row_values, layout.order
+            tables = types.UniTuple(VECTORS, len(self._names))
+            self._search = NONE, bind(nearest_parts, bound, tables, *ASKED)
+        return self._search[1]
+
+    def nearest_paths(self, layout: ActionLayout, listed: Array) -> Callable[..., Any]:
+        """:func:`~lagco.latent.kernels.nearest_paths` of listed paths (N, 1 + T)."""
+        if self._search is None or self._search[0] is not listed:
+            bound = listed, layout.searched, self.row_values, layout.order
+            slots = types.Array(types.float32, 3, "C")
+            self._search = listed, bind(nearest_paths, bound, VECTORS, slots, *ASKED)
+        return self._search[1]
+
+    def parts(self, rows: Array, order: Array) -> Array:
+        """Values (N, m) of listed actions; looked up once, as they are the same in every state."""
+        if self._parts is None or self._parts[0] is not rows:
+            self._parts = rows, part_values(rows, self.row_values or NO_VALUES, order)
+        return self._parts[1]
 
     @cached_property
     def listed(self) -> Array:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from operator import is_not
 from pathlib import Path as FilePath
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from numba import types
 
 from lagco.arrays import Array
-from lagco.bound_arguments import bind
 from lagco.core.declaration import Declaration, read_declaration
 from lagco.core.env import ContinuousEnv
 from lagco.core.graph import GraphView
@@ -24,7 +21,6 @@ from lagco.embedding.reduction import fit_reduction
 from lagco.errors import SpecError, UsageError
 from lagco.latent.action_set import ActionSet
 from lagco.latent.components import (
-    GIVEN,
     AttachedReader,
     EdgeReader,
     NodeReader,
@@ -33,16 +29,15 @@ from lagco.latent.components import (
     Reader,
     State,
     SubGraphReader,
-    Table,
     fit_object_vectors,
     listed_objects,
 )
-from lagco.latent.kernels import NONE, read_state, standardise
+from lagco.latent.kernels import standardise
 from lagco.latent.layout import ActionLayout, PathPart
 from lagco.latent.observation import ObservationMap, summary_codes
 from lagco.latent.paths import PathReader
+from lagco.latent.reading import StateReader
 from lagco.latent.scale import MARGIN, ActionScale, Moments
-from lagco.latent.shape import ActionShape
 from lagco.policies import RandomPolicy
 from lagco.rollout import walk
 from lagco.search import Metric, Neighbours
@@ -58,10 +53,6 @@ SUMMARY: dict[str, tuple[AnyPooling, ...]] = {
 #: slots of a path without max_len at most
 _LONGEST_PATH = 12
 _REDUCED_FOR_FIT = 4000
-#: types of the vectors of a component, and of the nodes that a part of an observation pools
-_VECTORS, _NODES = types.Array(types.float32, 2, "C"), types.Array(types.int64, 1, "C")
-#: and of the rows that `write_vectors` reads, and their weights
-_ROWS, _WEIGHTS = types.Tuple([_NODES, _VECTORS, _NODES]), types.Array(types.float64, 1, "C")
 #: standardised observations are cut off here
 _CUT = np.float32(5.0)
 
@@ -203,12 +194,12 @@ class LatentView:
         p = space.encoder.width
         self._embedder = space.encoder.embedder()
         self._observe = ObservationMap(declared, p)
-        self._readers, path = _readers(space, declared, views, p)
+        readers, path = _readers(space, declared, views, p)
         columns: dict[str, slice] = {}
         start = 0
         for name in declared.action:
             is_path = path is not None and path.name == name
-            width = path.reader.width if path and is_path else self._readers[name].width
+            width = path.reader.width if path and is_path else readers[name].width
             columns[name] = slice(start, start + width)
             start += width
         self.width = start
@@ -240,11 +231,10 @@ class LatentView:
             )
         self.observation_width = width
         self._summary = summary_codes(space.summary)
-        self._shape: ActionShape | None = None
         self._actions: ActionSet | None = None
         self._state: State | None = None
         self._seen = np.zeros(width, dtype=np.float32)
-        self._known: list[Any] = []
+        self._reader = StateReader(readers, self.layout, self._observe, self._summary, self._seen)
 
     def renew(self) -> None:
         """See through the present weights of the encoder, from the next refresh on."""
@@ -284,39 +274,9 @@ class LatentView:
     def actions(self) -> ActionSet:
         """The actions of the state; what is observed of it is computed with them."""
         if self._actions is None:
-            self._actions = self._read()
+            assert self._state is not None
+            self._actions = self._reader.read(self._state)
         return self._actions
-
-    def _read(self) -> ActionSet:
-        assert self._state is not None
-        state, layout = self._state, self.layout
-        tables: dict[str, Table] = {}
-        written: dict[str, Any] = {}
-        for name, reader in self._readers.items():
-            parent = tables.get(layout.references.get(name, ""))
-            tables[name], written[name] = reader.read(state, *layout.scales[name], parent)
-        shape = self._shape
-        if shape is None or not shape.fits(tables):
-            shape = self._shape = ActionShape(tables, layout)
-        actions = ActionSet(tables, shape, layout, state)
-        vectors, weights, starts, positions, size = actions.pooling()
-        listed = [written[name] for name in layout.names]
-        listed += [GIVEN] * (len(vectors) - len(listed))
-        jobs = [job for job, _ in listed]
-        pooled = self._observe.pooled.arguments(state.embedder.embedding_store)
-        known = [*jobs, *pooled[0], starts, *positions[:2]]
-        if len(known) != len(self._known) or any(map(is_not, known, self._known)):
-            self._known = known
-            codes = self._summary if layout.projection is None else NONE
-            found = np.empty((4, layout.width), dtype=np.float32)
-            summed = starts, positions, found, codes, self._observe.width
-            arguments = tuple(jobs), pooled, summed, self._seen
-            kinds = [types.UniTuple(kind, len(jobs)) for kind in (_VECTORS, _ROWS, _WEIGHTS)]
-            chosen = types.UniTuple(_NODES, len(pooled[0]))
-            self._write = bind(read_state, arguments, *kinds, chosen, types.float64)
-        rows = tuple([rows for _, rows in listed])
-        self._write(vectors, rows, weights, self._observe.pooled.chosen(state.views), size)
-        return actions
 
     def nearest(self, proto: Array, k: int = 1, metric: Metric = "cosine") -> Neighbours:
         """The k valid actions nearest to a proto-action (d,), best first."""

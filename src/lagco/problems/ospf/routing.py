@@ -262,15 +262,22 @@ def is_affected(distance, u, v, old, new):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def find_hops(first, heads, steps, ecmp, distance, ways, hops):  # type: ignore[no-untyped-def]
-    """Next hops of every node on shortest paths to the destination at distance 0."""
-    for v in range(distance.shape[0]):
-        found = first[v]
-        for k in range(first[v], first[v + 1]):
-            if distance[heads[k]] + steps[k] == distance[v]:
-                hops[found] = k
-                found += 1
-        ways[v] = found - first[v] if ecmp else min(1, found - first[v])
+def find_hops(v, first, heads, steps, ecmp, distance, ways, hops):  # type: ignore[no-untyped-def]
+    """Next hops of node v on shortest paths to the destination at distance 0."""
+    found = first[v]
+    for k in range(first[v], first[v + 1]):
+        hops[found] = k  # without branches, which the processor could not foresee
+        found += distance[heads[k]] + steps[k] == distance[v]
+    ways[v] = found - first[v] if ecmp else min(1, found - first[v])
+
+
+@njit(cache=True)
+def keeps_distance(v, first, heads, steps, distance):  # type: ignore[no-untyped-def]
+    """Whether the distance of node v is still that of its shortest way."""
+    least = FAR
+    for k in range(first[v], first[v + 1]):
+        least = min(least, distance[heads[k]] + steps[k])
+    return least == distance[v]
 
 
 @njit(cache=True)
@@ -280,7 +287,6 @@ def route(first, heads, arcs, edges, weights, ecmp, demands, link, old, routes, 
     d_first, d_sources, d_volumes = demands
     n = first.shape[0] - 1
     flow = np.zeros(n)
-    place = np.zeros(n, dtype=np.int64)
     steps = steps_along(arcs, weights)
     clear(loads)
     for arc in range(shares.shape[0]):
@@ -289,42 +295,60 @@ def route(first, heads, arcs, edges, weights, ecmp, demands, link, old, routes, 
     for t in range(n):
         if d_first[t] == d_first[t + 1]:
             continue
-        if link < 0 or is_affected(distance[t], edges[0, link], edges[1, link], old, weights[link]):
-            settle(t, first, heads, steps, buckets, entries, distance[t], order[t])
-            find_hops(first, heads, steps, ecmp, distance[t], ways[t], hops[t])
-        for i in range(n):
-            place[order[t, i]] = i
+        far = distance[t]
+        u, v = edges[0, link], edges[1, link]
+        if link < 0 or is_affected(far, u, v, old, weights[link]):
+            end = u if far[u] > far[v] else v
+            if link >= 0 and keeps_distance(end, first, heads, steps, far):
+                find_hops(end, first, heads, steps, ecmp, far, ways[t], hops[t])
+            else:
+                settle(t, first, heads, steps, buckets, entries, far, order[t])
+                for w in range(n):
+                    find_hops(w, first, heads, steps, ecmp, far, ways[t], hops[t])
         for d in range(d_first[t], d_first[t + 1]):
-            source = d_sources[d]
-            flow[source] = d_volumes[d]
             _spread_one(
-                place[source], first, heads, arcs, order[t], ways[t], hops[t], flow, loads, shares
-            )
+                t, d_sources[d], d_volumes[d], first, heads, arcs, order[t], ways[t], hops[t],
+                flow, loads, shares,
+            )  # fmt: skip
 
 
 @njit(cache=True)
-def _spread_one(begin, first, heads, arcs, order, ways, hops, flow, loads, shares):  # type: ignore[no-untyped-def]
-    """As `spread` for a single demand, ranking it among the largest on every arc it uses."""
-    target = order[0]
-    for place in range(begin, 0, -1):
+def _spread_one(  # type: ignore[no-untyped-def]
+    target, v, amount, first, heads, arcs, order, ways, hops, flow, loads, shares
+):
+    """As `spread` for a single demand from `v`, ranking it among the largest on every arc it uses.
+
+    flow: scratch, zeros.
+    """
+    while v != target and ways[v] == 1:  # mostly all the way
+        hop = hops[first[v]]
+        _load(arcs[hop], amount, loads, shares)
+        v = heads[hop]
+    if v == target or ways[v] == 0:  # it is there, or cannot go on
+        return
+    place = order.shape[0] - 1
+    while order[place] != v:
+        place -= 1
+    flow[v] = amount
+    while place > 0:
         v = order[place]
+        place -= 1
         amount = flow[v]
         if amount == 0.0 or v == target:
             continue
         flow[v] = 0.0
         amount /= ways[v]
         for i in range(first[v], first[v] + ways[v]):
-            arc = arcs[hops[i]]
-            loads[arc] += amount
+            _load(arcs[hops[i]], amount, loads, shares)
             flow[heads[hops[i]]] += amount
-            if amount > shares[arc, 2]:
-                if amount > shares[arc, 1]:
-                    shares[arc, 2] = shares[arc, 1]
-                    if amount > shares[arc, 0]:
-                        shares[arc, 1] = shares[arc, 0]
-                        shares[arc, 0] = amount
-                    else:
-                        shares[arc, 1] = amount
-                else:
-                    shares[arc, 2] = amount
     flow[target] = 0.0
+
+
+@njit(cache=True)
+def _load(arc, amount, loads, shares):  # type: ignore[no-untyped-def]
+    """Add what a demand puts on an arc, and rank it among the largest there."""
+    loads[arc] += amount
+    for k in range(LARGEST):  # without branches
+        above = shares[arc, k]
+        shares[arc, k] = max(above, amount)
+        amount = min(above, amount)
