@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from lagco.agents.halves import narrowed, widen
+from lagco.agents.halves import narrow, widen
 from lagco.agents.network import SLOPE
 from lagco.agents.q_sums import range_of_sums, weigh_sums
 
@@ -50,6 +50,12 @@ def test_every_number_of_half_precision_is_widened():
 def test_numbers_of_single_precision_are_copied(rng):
     numbers = rng.normal(size=50).astype(np.float32)
     np.testing.assert_array_equal(widened(numbers, 3, 20), numbers[3:23])
+
+
+def narrowed(numbers):
+    out = np.empty(len(numbers), np.uint16)
+    narrow(numbers, out)
+    return out
 
 
 def test_numbers_become_the_nearest_halves(rng):

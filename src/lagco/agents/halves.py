@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped, unused-ignore]
 from numba import njit
 from numba.core import cgutils, types
@@ -37,11 +36,9 @@ def widen(typingctx, numbers, first, count, out):  # type: ignore[no-untyped-def
 
 
 @njit(cache=True)
-def narrowed(numbers):  # type: ignore[no-untyped-def]
-    """The bits (uint16) of the halves that are nearest to numbers (float32), even ones of two."""
-    out = np.empty(numbers.shape[0], np.uint16)
+def narrow(numbers, out):  # type: ignore[no-untyped-def]
+    """Write the bits (uint16) of the halves that are nearest to numbers (float32)."""
     _narrow(numbers, out)
-    return out
 
 
 @intrinsic

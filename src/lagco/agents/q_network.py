@@ -26,7 +26,7 @@ _CHUNK = 32_768
 #: rows whose hidden layers stay in the cache of a core
 _BLOCK = 1024
 #: actions of states
-ActionSets = Sequence[ActionTables] | Sequence[PackedActions]
+ActionSets = Sequence[ActionTables | PackedActions]
 _NO_VALUES = np.zeros(0, dtype=np.float32)
 
 

@@ -174,8 +174,9 @@ class ActionReplayBuffer(BaseBuffer):
 
     def states(self, places: Array) -> tuple[Array, list[PackedActions]]:
         """Observations (B, w) and valid actions of the states at these places."""
-        found = [self.actions[place] for place in places.tolist()]
-        return self.observations.reshape(-1, *self.obs_shape)[places], found  # type: ignore[return-value]
+        kept: list[Any] = self.actions  # there is one at each of these
+        observations = self.observations.reshape(-1, *self.obs_shape)[places]
+        return observations, [kept[place] for place in places.tolist()]
 
     def values(
         self,

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from lagco.agents.action_tables import ActionTables, in_few_bytes
-from lagco.agents.halves import narrowed
+from lagco.agents.halves import narrow
 from lagco.agents.packed_actions import Layout, PackedActions, numbers_of
 from lagco.arrays import Array
 from lagco.store.tensors import JoinedRows
@@ -34,7 +34,8 @@ class SharedArrays:
     def store(self, actions: ActionTables, before: PackedActions | None) -> PackedActions:
         """The same actions for keeping, sharing arrays with those stored `before`."""
         packed = actions.packed
-        vectors = narrowed(packed.vectors.astype(np.float32, copy=False)).view(np.float16)
+        vectors = np.empty(packed.vectors.shape, np.float16)
+        narrow(packed.vectors.astype(np.float32, copy=False), vectors.view(np.uint16))
         layout = self._layouts.setdefault(packed.layout, packed.layout)
         if before is not None and layout is before.layout and _equal(vectors, before.vectors):
             vectors = before.vectors
