@@ -22,6 +22,8 @@ from lagco.embedding.messages import count_rows
 MATRIX_BYTES = 256 * 2**20
 #: Contributions per attribute may take this many bytes; beyond it all attributes share one.
 PARTS_BYTES = 256 * 2**20
+#: type of the ends of edges
+_ENDS = types.int64[:, ::1]
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,7 @@ class CompiledView:
 
     Attributes:
         z: (n, p) the embeddings; the array is reused.
+        store: (≥ n, p) the same and room behind them, another array once that is used up.
     """
 
     def __init__(self, weights: FoldedWeights, layout: ViewLayout) -> None:
@@ -140,7 +143,7 @@ class CompiledView:
         #: edges that messages run along already, and how many nodes have other messages now
         self._known, self._rewired_count = np.zeros((2, 1), dtype=np.int64)
         self._lasting = all(entry.static for entry in layout.edges)
-        self.z = np.zeros((0, len(weights.layers[-1].bias)), dtype=np.float32)
+        self.z = self.store = np.zeros((0, len(weights.layers[-1].bias)), dtype=np.float32)
 
     def rebuild(self, view: GraphView, features: ViewFeatures) -> None:
         """Take over another graph whose features were just read."""
@@ -148,6 +151,7 @@ class CompiledView:
         nodes = features.nodes
         if nodes is self._nodes and self.suits(view):  # in the same tables
             self._known[0] = self._rewired_count[0] = 0
+            self._size = (-1, -1)
             self.rewire(view)
             return
         self._features, self._nodes = features, nodes
@@ -171,10 +175,11 @@ class CompiledView:
         self._kept = np.array(moving, dtype=np.int64)
         self._slot = np.full(d, -1, dtype=np.int32)
         self._slot[self._kept] = np.arange(len(moving))
-        self._sizes = np.zeros(2, dtype=np.int64)
+        self._size = (-1, -1)
+        self._given: Array | None = None
         self._bound: tuple[Array | None, ...] = (None, None)
         self._moved = False
-        self._given = self._ends = np.zeros((2, 0), dtype=np.int64)
+        self._ends = np.zeros((2, 0), dtype=np.int64)
         self._first = self._source = self._row = np.zeros(0, dtype=np.int32)
         self._hidden = np.zeros((0, k - 1), dtype=np.float32)
         self._matrices = np.zeros((len(moving), 0, out), dtype=np.float32)
@@ -200,22 +205,23 @@ class CompiledView:
 
     def rewire(self, view: GraphView) -> None:
         """Follow edges that moved, and nodes and edges that were added."""
-        n, edges = view.num_nodes, view.num_edges
-        enlarged_here = self._reserve(n, edges)
-        self._sizes[:] = n, edges
-        self._given[:, :edges] = view.edges
-        read = self._features.nodes.store, self._features.edges.store
-        if enlarged_here or any(map(is_not, read, self._bound)):
-            self._bound = read
-            self._bind()
-        if len(self.z) != n or enlarged_here:
-            self.z = self.store[:n]
+        size = view.num_nodes, view.num_edges
+        if view.edges is not self._given:
+            self._given = np.ascontiguousarray(view.edges)
+        if size != self._size:
+            self._grow(*size)
+            self._size = size
         self._moved = True
 
-    @property
-    def store(self) -> Array:
-        """The embeddings (≥ n, p), the same array as long as there is room in it."""
-        return self._outputs[-1]
+    def _grow(self, nodes: int, edges: int) -> None:
+        """Follow other numbers of nodes and edges."""
+        reserved = self._reserve(nodes, edges)
+        read = self._features.nodes.store, self._features.edges.store
+        if reserved or any(map(is_not, read, self._bound)):
+            self._bound = read
+            self._bind()
+        self.store = self._outputs[-1]
+        self.z = self.store[:nodes]
 
     def _reserve(self, nodes: int, edges: int) -> bool:
         """Make room for that many nodes and edges; what is there stays. Whether that was needed."""
@@ -234,7 +240,6 @@ class CompiledView:
         if edges > room:
             wanted, room = True, room_for(edges, room)
             self._ends = enlarged(self._ends, 1, room)
-            self._given = np.zeros_like(self._ends)
             self._source, self._row = np.zeros((2, 2 * room), dtype=np.int32)
             rows = count_rows(room, self._layout)
             self._hidden = enlarged(self._hidden, 0, rows)
@@ -276,9 +281,8 @@ class CompiledView:
         compared = [
             (t.whole, t.facts, t.store, t.dirty, t.changed, t.counts) for t in (nodes, edges)
         ]
-        growing = self._sizes, self._given, self._known
-        arguments = (*growing, wires, *compared, before, noted, behind, tuple(layers))
-        self._update = bind(update, arguments, *3 * [types.boolean])
+        arguments = (self._known, wires, *compared, before, noted, behind, tuple(layers))
+        self._update = bind(update, arguments, types.int64, _ENDS, *3 * [types.boolean])
 
     def update(self) -> None:
         """Recompute what depends on the features noted as changed, and clear the notes."""
@@ -286,7 +290,9 @@ class CompiledView:
         if self._shared:
             nodes.sync()
             _merge(nodes, *self._merged)
-        side, number, row = self._update(self._moved, nodes.touched, edges.touched)
+        side, number, row = self._update(
+            len(self.z), self._given, self._moved, nodes.touched, edges.touched
+        )
         self._moved = nodes.touched = edges.touched = False
         if side >= 0:
             raise (nodes, edges)[side].not_finite(number, row)

@@ -116,14 +116,11 @@ class _CompiledState:
                 compiled.rewire(view)
             if found != SAME:
                 compiled.update()
+                self.store = compiled.store
         except BaseException:
             self._stale = True
             raise
         return compiled.z
-
-    @property
-    def store(self) -> Array:
-        return self._compiled.store
 
 
 class _TorchState:
@@ -145,13 +142,8 @@ class _TorchState:
         if z is None or found != SAME:
             z = run_torch(self._encoder, [(view, self.features, self._messages)])[0]
             self.features.clear()
-        self._z = z
+        self._z = self.store = z
         return z
-
-    @property
-    def store(self) -> Array:
-        assert self._z is not None
-        return self._z
 
 
 def run_torch(

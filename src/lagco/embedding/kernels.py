@@ -302,14 +302,14 @@ def sage_layer(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def update(arguments, moved, nodes_touched, edges_touched):  # type: ignore[no-untyped-def]
+def update(arguments, n, ends, moved, nodes_touched, edges_touched):  # type: ignore[no-untyped-def]
     """Bring messages, features and all layers up to date.
 
     Args:
-        arguments: bound; numbers of nodes and edges, which may grow as long as arrays have room for
-            them; arguments of :func:`rewire`, of :func:`sync_columns` for nodes and for edges, of
-            :func:`first_layer` in three parts, and per layer of :func:`sage_layer`, but for these
-            numbers.
+        arguments: bound; those of :func:`rewire`, of :func:`sync_columns` for nodes and for edges,
+            of :func:`first_layer` in three parts, and per layer of :func:`sage_layer`, but for the
+            next two.
+        n: number of nodes, and `ends` (2, E) of the edges: both may grow while arrays have room.
         moved: whether edges moved or were added.
         nodes_touched: whether to compare attributes of nodes.
         edges_touched: likewise of edges.
@@ -317,10 +317,9 @@ def update(arguments, moved, nodes_touched, edges_touched):  # type: ignore[no-u
     Returns:
         0 or 1, attribute and row of a value of a node or edge that is not finite; else -1 each.
     """
-    sizes, given, known, wires, nodes, edges, before, noted, behind, layers = opened(arguments)
-    n = sizes[0]
+    known, wires, nodes, edges, before, noted, behind, layers = opened(arguments)
     if moved:
-        rewire(given[:, : sizes[1]], known, n, *wires)
+        rewire(ends, known, n, *wires)
     if nodes_touched:
         number, row = sync_columns(*nodes)
         if row >= 0:

@@ -150,6 +150,7 @@ class _Pooled:
         self._selected: list[tuple[int, str, Selection, _Conditions]] = []
         self._chosen: list[Array] = []
         self._which = np.zeros(0, dtype=np.int64)
+        self._sizes: list[int] = []
         self._counts = np.zeros(0, dtype=np.int64)
         self._conditions = np.zeros((0, 5), dtype=np.int64)
         self._codes: tuple[Array, ...] = ()
@@ -182,8 +183,10 @@ class _Pooled:
 
     def chosen(self, views: Views) -> tuple[Array, ...]:
         """The nodes of each part that count, where they are not those that meet its conditions."""
-        for part, name in enumerate(self._views):
-            self._counts[part] = views[name].num_nodes
+        sizes = [views[name].num_nodes for name in self._views]
+        if sizes != self._sizes:
+            self._sizes = sizes
+            self._counts[:] = sizes
         for part, name, select, conditions in self._selected:
             view = views[name]
             if not conditions.hold(view):
