@@ -7,15 +7,20 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import torch
+from numba import types
 from torch import Tensor, nn
 
 from lagco.agents.compiled_network import LEAST, differentiate_chain, pass_chain, sum_columns
 from lagco.agents.heads import Loss, host
 from lagco.agents.network import SLOPE, Perceptron, layer_arrays, stored_activation, stored_layers
 from lagco.arrays import Array
+from lagco.bound_arguments import bind
 
 #: (gradient, output of the activation) -> gradient of its input
 Derivative: TypeAlias = "Callable[[Tensor, Tensor], Tensor]"
+
+#: type of what enters or leaves a layer (B, ·), and of its gradient
+_BATCH = types.Array(types.float32, 2, "C")
 
 _aten: Any = torch.ops.aten
 #: activation and its derivative by the module's class
@@ -176,19 +181,20 @@ class _Chain:
         widths = [len(layers[0].transposed), *(len(layer.bias) for layer in layers)]
         self._tensors = [torch.empty(rows, width) for width in widths]
         self._entering = tuple([tensor.numpy() for tensor in self._tensors])
-        self._low, self._last = low, layers[-1]
-        self._weights = tuple([_numpy(layer.weight) for layer in layers])
-        self._biases = tuple([_numpy(layer.bias) for layer in layers])
-        self._weight_gradients = tuple([_numpy(layer.weight_gradient) for layer in layers])
-        self._bias_gradients = tuple([_numpy(layer.bias_gradient) for layer in layers])
-        self._single = widths[-1] == 1
+        self._last, self._single = layers[-1], widths[-1] == 1
+        weights, biases, weight_gradients, bias_gradients = (
+            tuple([_numpy(getattr(layer, name)) for layer in layers])
+            for name in ("weight", "bias", "weight_gradient", "bias_gradient")
+        )
+        passed = slice(0, -1) if self._single else slice(None)
+        forward = low, SLOPE, weights[passed], biases[passed], self._entering
+        self._pass = bind(pass_chain, forward, _BATCH)
+        backward = low, SLOPE, weights, self._entering, weight_gradients, bias_gradients
+        self._differentiate = bind(differentiate_chain, backward, _BATCH, _BATCH)
 
     def forward(self, first: Array) -> Array:
         """Outputs (rows, ·) for those of the first layer; a buffer."""
-        passed = slice(0, -1) if self._single else slice(None)
-        pass_chain(
-            first, self._low, SLOPE, self._weights[passed], self._biases[passed], self._entering
-        )
+        self._pass(first)
         if self._single:
             *_, entered, outputs = self._tensors
             torch.addmm(self._last.bias, entered, self._last.transposed, out=outputs)
@@ -198,10 +204,7 @@ class _Chain:
         """Write gradients of the parameters, and of the outputs of the first layer."""
         if self._single:
             self._last.backward(torch.from_numpy(gradient), self._tensors[-2])
-        differentiate_chain(
-            gradient, SLOPE, self._weights, self._entering, self._weight_gradients,
-            self._bias_gradients, self._low, first,
-        )  # fmt: skip
+        self._differentiate(np.ascontiguousarray(gradient, np.float32), first)
 
 
 class _Buffers:
