@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from numba import types
 
 from lagco.agents.compiled_network import differentiate_chain, multiply, pass_chain, sum_columns
 from lagco.agents.network import SLOPE, Perceptron
+from lagco.bound_arguments import bind
 
 
 def floats(rng, *shape):
@@ -42,11 +44,13 @@ def test_passes_and_gradients_of_a_chain_equal_those_of_autograd(rng):
     weights = tuple(layer.weight.detach().numpy() for layer in layers)
     biases = tuple(layer.bias.detach().numpy() for layer in layers)
     entering = tuple(np.empty((10, width), np.float32) for width in (12, 9, 5))
-    pass_chain(first.detach().numpy(), 3, SLOPE, weights, biases, entering)
+    batch = types.Array(types.float32, 2, "C")
+    bind(pass_chain, (3, SLOPE, weights, biases, entering), batch)(first.detach().numpy())
     np.testing.assert_allclose(entering[-1], passed.detach().numpy(), atol=1e-5)
     found = [tuple(np.empty_like(a) for a in arrays) for arrays in (weights, biases)]
     changes = np.zeros((10, 20), np.float32)
-    differentiate_chain(gradient, SLOPE, weights, entering, *found, 3, changes)
+    bound = 3, SLOPE, weights, entering, *found
+    bind(differentiate_chain, bound, batch, batch)(gradient, changes)
     np.testing.assert_allclose(changes, first.grad.numpy(), atol=1e-5)
     for layer, weight, bias in zip(layers, *found, strict=True):
         np.testing.assert_allclose(weight, layer.weight.grad.numpy(), atol=1e-5)

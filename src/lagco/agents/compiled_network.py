@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from lagco.bound_arguments import opened
 from lagco.embedding.row_sums import add_products
 
 #: rows of a batch from which on torch sums all batches alike
@@ -120,14 +121,16 @@ def _input_gradient(gradient, weight, activated, slope, out):  # type: ignore[no
 
 
 @njit(cache=True)
-def pass_chain(first, low, slope, weights, biases, entering):  # type: ignore[no-untyped-def]
+def pass_chain(arguments, first):  # type: ignore[no-untyped-def]
     """Outputs of linear layers from columns of `first` (k, ·), leaky ReLUs before each.
 
     Args:
-        low: the first column; as many as the first layer has inputs.
-        weights: (out, in) per layer, and `biases` (out,); those of the last one may be missing.
-        entering: written: what enters each layer (k, in), activated, and the outputs.
+        arguments: bound; the first column, of as many as the first layer has inputs; the slope;
+            weights (out, in) and biases (out,) per layer, those of the last one may be missing;
+            what enters each layer (k, in), activated, and the outputs, which are written.
+        first: float32 (k, ·).
     """
+    low, slope, weights, biases, entering = opened(arguments)
     for b in range(first.shape[0]):
         row, into = first[b, low:], entering[0][b]
         for c in range(into.shape[0]):
@@ -139,14 +142,18 @@ def pass_chain(first, low, slope, weights, biases, entering):  # type: ignore[no
 
 
 @njit(cache=True)
-def differentiate_chain(  # type: ignore[no-untyped-def]
-    gradient, slope, weights, entering, weight_gradients, bias_gradients, low, first
-):
+def differentiate_chain(arguments, gradient, first):  # type: ignore[no-untyped-def]
     """Gradients of the layers, and of the columns that they were passed from, for those of outputs.
 
-    Arguments are those of :func:`pass_chain`; `first` (k, ·) is written. A layer of a single output
-    gets no gradients.
+    A layer of a single output gets no gradients.
+
+    Args:
+        arguments: bound; the first column, the slope, weights and what entered each layer as for
+            :func:`pass_chain`; gradients of weights and of biases, which are written.
+        gradient: of the outputs (k, out).
+        first: (k, ·), written.
     """
+    low, slope, weights, entering, weight_gradients, bias_gradients = opened(arguments)
     for layer in range(len(weights) - 1, -1, -1):
         entered = entering[layer]
         if gradient.shape[1] > 1:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import torch
+from numba import types
 from torch import Tensor, nn
 
 from lagco.agents.compiled_network import LEAST, differentiate_chain, pass_chain, sum_columns
@@ -14,9 +15,15 @@ from lagco.agents.heads import Listed, Loss, host
 from lagco.agents.listed_outputs import differentiate_listed, pass_listed, picked, spread
 from lagco.agents.network import SLOPE, Perceptron, layer_arrays, stored_activation, stored_layers
 from lagco.arrays import Array
+from lagco.bound_arguments import bind
 
 #: (gradient, output of the activation) -> gradient of its input
 Derivative: TypeAlias = "Callable[[Tensor, Tensor], Tensor]"
+
+#: type of what enters or leaves a layer (B, ·), and of its gradient
+_BATCH = types.Array(types.float32, 2, "C")
+#: layers of a chain: all, and those before the last
+_WHOLE, _HIDDEN = slice(None), slice(0, -1)
 
 _aten: Any = torch.ops.aten
 #: activation and its derivative by the module's class
@@ -177,25 +184,33 @@ class _Chain:
         widths = [len(layers[0].transposed), *(len(layer.bias) for layer in layers)]
         self._tensors = [torch.empty(rows, width) for width in widths]
         self._entering = tuple([tensor.numpy() for tensor in self._tensors])
-        self._low, self._last = low, layers[-1]
-        self._weights = tuple([_numpy(layer.weight) for layer in layers])
-        self._biases = tuple([_numpy(layer.bias) for layer in layers])
-        self._weight_gradients = tuple([_numpy(layer.weight_gradient) for layer in layers])
-        self._bias_gradients = tuple([_numpy(layer.bias_gradient) for layer in layers])
-        self._single = widths[-1] == 1
+        self._last, self._single = layers[-1], widths[-1] == 1
+        weights, biases, weight_gradients, bias_gradients = (
+            tuple([_numpy(getattr(layer, name)) for layer in layers])
+            for name in ("weight", "bias", "weight_gradient", "bias_gradient")
+        )
+        self._weight, self._bias = weights[-1], biases[-1]
+        self._gradients = weight_gradients[-1], bias_gradients[-1]
+
+        def passing(layers: slice) -> Any:
+            arguments = low, SLOPE, weights[layers], biases[layers], self._entering
+            return bind(pass_chain, arguments, _BATCH)
+
+        def differentiating(layers: slice) -> Any:
+            gradients = weight_gradients, bias_gradients
+            arguments = low, SLOPE, weights[layers], self._entering, *gradients
+            return bind(differentiate_chain, arguments, _BATCH, _BATCH)
+
+        self._pass = passing(_HIDDEN if self._single else _WHOLE), passing(_HIDDEN)
+        self._differentiate = differentiating(_WHOLE), differentiating(_HIDDEN)
 
     def forward(self, first: Array, listed: Listed | None = None) -> Array:
         """Outputs (rows, ·) for those of the first layer, all, a buffer, or those listed."""
         few = listed is not None and listed.few
-        passed = slice(0, -1) if self._single or few else slice(None)
-        pass_chain(
-            first, self._low, SLOPE, self._weights[passed], self._biases[passed], self._entering
-        )
+        self._pass[few](first)
         if listed and few:
             outputs = np.empty((len(first), listed.most), np.float32)
-            pass_listed(
-                self._entering[-2], self._weights[-1], self._biases[-1], *listed[:3], outputs
-            )
+            pass_listed(self._entering[-2], self._weight, self._bias, *listed[:3], outputs)
             return outputs
         if self._single:
             *_, entered, single = self._tensors
@@ -206,20 +221,17 @@ class _Chain:
         """Write gradients of the parameters, and of the outputs of the first layer."""
         if self._single:
             self._last.backward(torch.from_numpy(gradient), self._tensors[-2])
-        left = slice(None)
-        if listed and listed.few:
-            left, before = slice(0, -1), np.empty_like(self._entering[-2])
+        few = listed is not None and listed.few
+        if listed and few:
+            before = np.empty_like(self._entering[-2])
             differentiate_listed(
-                gradient, *listed[:3], self._entering[-2], self._weights[-1], SLOPE,
-                self._weight_gradients[-1], self._bias_gradients[-1], before,
+                gradient, *listed[:3], self._entering[-2], self._weights, SLOPE, *self._gradients,
+                before,
             )  # fmt: skip
             gradient = before
         elif listed:
             gradient = spread(gradient, len(self._last.bias), listed)
-        differentiate_chain(
-            gradient, SLOPE, self._weights[left], self._entering, self._weight_gradients,
-            self._bias_gradients, self._low, first,
-        )  # fmt: skip
+        self._differentiate[few](np.ascontiguousarray(gradient, np.float32), first)
 
 
 class _Buffers:

@@ -107,7 +107,7 @@ class NodeReader:
         self._select = Selection(component.spec)
         self._columns = np.array(layout.nodes.columns(tuple(component.attributes)), dtype=np.int64)
         self.width = embedding_width + len(self._columns)
-        self.notes = [(self._view, NODE, name) for name in component.spec or ()]
+        self.notes: Sequence[Note] = [(self._view, NODE, name) for name in component.spec or ()]
         self._job = _Job()
 
     def read(
@@ -136,7 +136,7 @@ class EdgeReader:
         if self._pooling is not None:
             ends = np.size(self._pooling(np.zeros((2, embedding_width), np.float32)))
         self.width = ends + len(self._columns)
-        self.notes = [(self._view, EDGE, name) for name in component.spec or ()]
+        self.notes: Sequence[Note] = [(self._view, EDGE, name) for name in component.spec or ()]
         self._job = _Job()
 
     def read(
@@ -165,7 +165,7 @@ class EdgeReader:
 class SubGraphReader:
     """Candidate node sets: their embeddings pooled."""
 
-    notes = ()
+    notes: Sequence[Note] = ()
 
     def __init__(self, component: SubGraph, embedding_width: int) -> None:
         if component.attributes:
@@ -283,7 +283,7 @@ def raw_object_vectors(
 class OptionReader:
     """The same options in every state."""
 
-    notes = ()
+    notes: Sequence[Note] = ()
 
     def __init__(self, component: Object, vectors: ObjectVectors) -> None:
         assert component.choices is not None
@@ -320,7 +320,7 @@ class AttachedReader:
         self._view = parent.graph or ""
         self._on_edges = isinstance(parent, Edge)
         self._watch = Watch((self._key,), edges=self._on_edges)
-        self.notes = [(self._view, EDGE if self._on_edges else NODE, self._key)]
+        self.notes: Sequence[Note] = [(self._view, EDGE if self._on_edges else NODE, self._key)]
         self._objects = vectors
         self._vectors = _Standardised(vectors)
         self._lists: tuple[Array, Array, Array] | None = None

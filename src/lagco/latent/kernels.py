@@ -231,11 +231,15 @@ def write_summary(found, poolings, size, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def standardise(values, mean, factor, cut):  # type: ignore[no-untyped-def]
-    """(values - mean) · factor in place, cut off at ± `cut`."""
+def standardise(arguments):  # type: ignore[no-untyped-def]
+    """out = (values - mean) · factor, cut off at ± `cut`.
+
+    arguments: bound; values, mean, factor (w,), the cut, and out (w,).
+    """
+    values, mean, factor, cut, out = opened(arguments)
     for c in range(values.shape[0]):
         value = (values[c] - mean[c]) * factor[c]
-        values[c] = min(max(value, -cut), cut)
+        out[c] = min(max(value, -cut), cut)
 
 
 @njit(cache=True)

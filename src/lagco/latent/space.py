@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.bound_arguments import bind
 from lagco.core.declaration import Declaration, read_declaration
 from lagco.core.env import ContinuousEnv
 from lagco.core.graph import GraphView
@@ -233,7 +234,8 @@ class LatentView:
         self._summary = summary_codes(space.summary)
         self._actions: ActionSet | None = None
         self._state: State | None = None
-        self._seen = np.zeros(width, dtype=np.float32)
+        self._seen, self._shown = np.zeros((2, width), dtype=np.float32)
+        self._standard: tuple[Any, ...] = (None, None, None)
         self._reader = StateReader(readers, self.layout, self._observe, self._summary, self._seen)
 
     def renew(self) -> None:
@@ -266,10 +268,19 @@ class LatentView:
         self._observe.compute(self._state.views, self._state.embeddings, seen)
         if self.layout.projection is not None and len(self._summary):
             actions.summary(self._summary, seen[self._observe.width :])
-        out[:] = seen
-        if self.space.observation_mean is not None:
-            standardise(out, self.space.observation_mean, self.space.observation_factor, _CUT)
+        out[:] = self._standardised()
         return out
+
+    def _standardised(self) -> Array:
+        """What was seen as it is shown."""
+        mean, factor = self.space.observation_mean, self.space.observation_factor
+        if mean is None:
+            return self._seen
+        if mean is not self._standard[0] or factor is not self._standard[1]:
+            call = bind(standardise, (self._seen, mean, factor, _CUT, self._shown))
+            self._standard = mean, factor, call
+        self._standard[2]()
+        return self._shown
 
     def actions(self) -> ActionSet:
         """The actions of the state; what is observed of it is computed with them."""

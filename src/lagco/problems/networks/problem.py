@@ -28,8 +28,8 @@ from lagco.problems.networks.views import (
 )
 
 #: attributes of nodes and of edges that depend on the loads of all links, per feature set
-_LINKS = ("peak", "hot"), ("utilisation", "return_utilisation")
-_PLAIN_LINKS = (), ("utilisation", "load")
+LINKS = ("peak", "hot"), ("utilisation", "return_utilisation")
+PLAIN_LINKS = (), ("utilisation", "load")
 
 
 class NetworkProblem(Problem):
@@ -127,7 +127,7 @@ class NetworkProblem(Problem):
     def _touch_links(self) -> None:
         """Note that any link may be used otherwise."""
         full = self.features == "full"
-        self._communication.touch(*(_LINKS if full else _PLAIN_LINKS))
+        self._communication.touch(*(LINKS if full else PLAIN_LINKS))
 
     def _begin_search(self) -> None:
         """Forget what the last episode changed and reached."""
@@ -139,13 +139,6 @@ class NetworkProblem(Problem):
         self._largest, self._norm, self._fullest = largest, norm, fullest
         self._least = min(self._least, largest)
         self._least_norm = min(self._least_norm, norm)
-
-    def _remember(self, view: GraphView, element: int) -> None:
-        """Note that an element, an edge of the view, was changed."""
-        touched = self._memory.change(element)
-        if self.features == "full":
-            for edge in touched:
-                view.touch_edge("recent", edge)
 
     def objective(self) -> float:
         """Largest utilisation of any link in any direction."""

@@ -16,7 +16,7 @@ from lagco.core.references import configured_start
 from lagco.core.spec import Attribute, Edge, Object
 from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.networks.network import ARRAYS, NODES, network_of
-from lagco.problems.networks.problem import NetworkProblem
+from lagco.problems.networks.problem import LINKS, PLAIN_LINKS, NetworkProblem
 from lagco.problems.networks.views import COMMUNICATION
 from lagco.problems.ospf.candidates import EACH, advised_changes, describe_changes
 from lagco.problems.ospf.foresight import AHEAD, COLUMNS
@@ -33,8 +33,11 @@ from lagco.problems.ospf.weights import (
 )
 
 DELTAS = (-1, 0, 1)
-#: column of `ahead`, in both directions, that says whether a compound move is under way
-_BEGUN = COLUMNS - 1
+#: by change, the column of `ahead` that says whether a compound move is under way
+_BEGUN = {1: COLUMNS - 1, -1: 2 * COLUMNS - 1}
+#: attributes of nodes and of links that a change of a weight may change, per feature set
+_TOUCHED = LINKS[0], (*LINKS[1], "weight", "room", "recent", "shares", "ahead")
+_PLAIN_TOUCHED = PLAIN_LINKS[0], (*PLAIN_LINKS[1], "weight")
 #: less than this share of what was there is a change
 _SAME = 1.0 - 1e-9
 
@@ -210,17 +213,15 @@ class OSPF(NetworkProblem):
         self._directions[link] = change
         self._reroute(link, old)
         idle = self._largest >= largest * _SAME and self._norm >= norm * _SAME
-        self._last = link, change, idle
-        self._touch_links()
-        view = self._communication
-        self._remember(view, link)
-        view.touch_edge("weight", link)
+        before, self._last = self._last, (link, change, idle)
+        self._memory.change(link)
         if self.features == "full":
-            view.touch_edge("room", link)
-            self._ahead[:, 2, _BEGUN] = self._ahead[:, 0, COLUMNS + _BEGUN] = 0.0
-            begun = _BEGUN if change > 0 else COLUMNS + _BEGUN
-            self._ahead[link, change + 1, begun] = 1.0 if idle else 0.5
-            view.touch(edges=("shares", "ahead"))
+            if before[1] != 0:
+                self._ahead[before[0], before[1] + 1, _BEGUN[before[1]]] = 0.0
+            self._ahead[link, change + 1, _BEGUN[change]] = 1.0 if idle else 0.5
+            self._communication.touch(*_TOUCHED)
+        else:
+            self._communication.touch(*_PLAIN_TOUCHED)
 
     def _bind(self) -> None:
         """Gather the arguments of what is computed after a change."""

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 #: walks drawn before valid paths are walked one by one: these, and a share of all walks, which
 #: take about as long as that
 _TRIES, _SHARE, _MOST_TRIES = 64, 1 / 4, 1_000_000
+#: attributes of demands that another path of one of them may change
+_TOUCHED = "utilisation", "share", "hops", "gain", "crowded", "recent"
 #: listed paths that are looked at together
 _CHUNK = 65_536
 #: types of an action, of several, and of what is found out about these
@@ -228,12 +230,11 @@ class Traffic(NetworkProblem):
         self._level_before = self._level_now
         demand = int(row[0])
         place = self._memory.steps % len(self._history)
-        self._remember(self._traffic, demand)
+        self._memory.change(demand)
         self._reroute(row, place)
         self._touch_links()
         if self.features == "full":
-            self._traffic.touch(edges=("utilisation", "share", "gain", "crowded"))
-            self._traffic.touch_edge("hops", demand)
+            self._traffic.touch(edges=_TOUCHED)
 
     def _bind(self) -> None:
         """Gather the arguments of what is computed after a change, and to find the next one."""
