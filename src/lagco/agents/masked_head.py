@@ -54,7 +54,7 @@ class MaskedHead(Head):
         envs, width = outputs.shape
         chosen = np.arange(step * envs, (step + 1) * envs)
         self._list(self._ask(), chosen)
-        self._few = self._counts.sum() < _FEW * width * (step + 1) * envs
+        self._few = bool(self._counts.sum() < _FEW * width * (step + 1) * envs)
         logits = picked(outputs, self.listed(chosen))
         places, log_probs = np.empty(envs, np.int64), np.empty(envs, np.float32)
         draw_categorical(*softmax(logits), torch.rand(envs).numpy(), places, log_probs)
