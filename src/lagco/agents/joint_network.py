@@ -225,7 +225,7 @@ class _Chain:
         if listed and few:
             before = np.empty_like(self._entering[-2])
             differentiate_listed(
-                gradient, *listed[:3], self._entering[-2], self._weights, SLOPE, *self._gradients,
+                gradient, *listed[:3], self._entering[-2], self._weight, SLOPE, *self._gradients,
                 before,
             )  # fmt: skip
             gradient = before
