@@ -129,7 +129,8 @@ def _next_steps(loaded):
     found = [sha256(b"".join(weights)), model.num_timesteps]
     if hasattr(model, "split_target"):
         batch = model.replay_buffer.sample(16)
-        found += [model.split_target.maxima(batch.observations, batch.actions).tobytes()]
+        states = model.replay_buffer.states(batch.places[batch.places >= 0])
+        found += [model.split_target.maxima(*states).tobytes()]
         found += [model._positions(0.0).tolist()]
     return found
 
