@@ -177,7 +177,8 @@ class _Pooled:
         Args:
             embeddings: of a view, and perhaps more rows behind them: (≥ n, p).
         """
-        tables = tuple([embeddings(name) for name in self._views]) or NOTHING
+        stored = {name: embeddings(name) for name in set(self._views)}
+        tables = tuple([stored[name] for name in self._views]) or NOTHING
         rest = self._counts, self._conditions, self._codes or NO_VALUES, self._starts
         return tables, self._which, *rest
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import is_not
 from typing import Any
@@ -51,6 +51,8 @@ class StateReader:
         self._seen = seen
         self._last: _Reading | None = None
         self._bound: list[Any] = []
+        #: of each view, after which it may have other elements
+        self._notes: dict[str, list[tuple[int, str]]] = {}
 
     def read(self, state: State) -> ActionSet:
         """The actions of a state."""
@@ -78,21 +80,28 @@ class StateReader:
             tables[name], written[name] = reader.read(state, *layout.scales[name], parent)
         before = self._last
         shape = before.shape if before and before.shape.fits(tables) else None
-        notes: dict[str, list[tuple[int, str]]] = {name: [*_ANEW] for name in views}
-        for reader in self._readers.values():
-            for name, kind, attribute in reader.notes:
-                notes[name].append((kind, attribute))
+        if self._notes.keys() != views.keys():
+            self._notes = self._gathered(views)
+        notes, embeddings = self._notes, state.embeddings
         self._last = last = _Reading(
             [
-                (name, view, state.embeddings.get(name), view.clock, notes[name])
+                (name, view, embeddings.get(name), view.clock, notes[name])
                 for name, view in views.items()
             ],
-            list(self._readers.values()),
+            self._readers.values(),
             [(name, table, written[name] is not GIVEN) for name, table in tables.items()],
             shape or ActionShape(tables, layout),
             [written[name] for name in layout.names],
         )
         return last, tables
+
+    def _gathered(self, views: Iterable[str]) -> dict[str, list[tuple[int, str]]]:
+        """Notes of all readers, by view."""
+        notes = {name: [*_ANEW] for name in views}
+        for reader in self._readers.values():
+            for name, kind, attribute in reader.notes:
+                notes[name].append((kind, attribute))
+        return notes
 
     def _bind(
         self, last: _Reading, state: State, count: int, starts: Array, positions: Any
@@ -102,7 +111,7 @@ class StateReader:
         count: of vectors, those of a pooled path among them.
         """
         written = last.written + [GIVEN] * (count - len(last.written))
-        jobs, last.rows = tuple([job for job, _ in written]), tuple([rows for _, rows in written])
+        jobs, last.rows = zip(*written, strict=True) if written else ((), ())
         pooled = self._pooled.arguments(state.embedder.embedding_store)
         bound = [*jobs, *pooled[0], starts, *positions[:2]]
         if len(bound) == len(self._bound) and not any(map(is_not, bound, self._bound)):
@@ -136,7 +145,7 @@ class _Reading:
     """
 
     views: list[tuple[str, GraphView, Array | None, int, list[tuple[int, str]]]]
-    readers: list[Reader]
+    readers: Iterable[Reader]
     tables: list[tuple[str, Table, bool]]
     shape: ActionShape
     written: list[Any]
