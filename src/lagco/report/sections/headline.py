@@ -251,7 +251,10 @@ def _duel(leader: str, rival: str, share: Estimated) -> str:
 
 
 def _transfer(study: Study, setting: str, results: _Results) -> list[str]:
-    """Strategies by the aggregate score of the methods that were trained by each of them."""
+    """Strategies by the aggregate score of the methods that were trained by each of them.
+
+    Of instances, means over runs: strategies may have different numbers of them.
+    """
     others = {s: _Results.of(study, setting, s) for s in study.strategies_of(setting)}
     trained = [
         m
@@ -262,7 +265,10 @@ def _transfer(study: Study, setting: str, results: _Results) -> list[str]:
         return []
     found = {
         strategy: aggregate(
-            {p: [v for m in trained for v in o.samples[m][p]] for p in results.problems},
+            {
+                p: [v for m in trained for v in instance_scores(o.records[m][p]).values()]
+                for p in results.problems
+            },
             results.problems,
         )
         for strategy, o in others.items()
