@@ -57,6 +57,7 @@ def test_the_readme_shows_scores_of_the_records(study):
             and record.spec["strategy"] == "varied"
             and record.spec["config"]["method"] == "projection"
             and record.spec["config"]["preset"] == "default"
+            and record.spec["config"]["features"] == "full"
             for instance in record.result["instances"]
             if not instance["seen"]
         ]
