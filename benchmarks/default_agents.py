@@ -9,9 +9,9 @@ Gaps to the solver in percent (`cyber-path`: share of the hosts that is owned; `
 the solver's scale), first episode / best of 5, means over the instances with their standard errors.
 Beyond the paper's range references of four problems are cheaper: few sweeps, a hundredth of the
 solver's effort, then local search; where episodes take long there is one. `--agents` tests those of
-work folders of ``python -m lagco.agents.shipped.make`` instead, and says how much they differ with
-the seed of their training; `--teacher` tests what the agents imitate: the problem's own search,
-one of its actions at random. With `--publish` the rows of the paper's range are what `lagco agents`
+work folders of ``benchmarks/train_default_agents.py`` instead, and says how much they differ with
+the seed of their training; `--teacher` tests what the agents imitate: the problem's own search, one
+of its actions at random. With `--publish` the rows of the paper's range are what `lagco agents`
 shows of the agents of the package. Results go to benchmarks/results/default_agents.json; nothing is
 computed twice, so the command can be stopped and given again.
 """

@@ -20,7 +20,7 @@ import numpy as np
 from lagco.agents.config import train_config
 from lagco.agents.registry import method_of
 from lagco.embedding.config import PretrainConfig
-from lagco.embedding.pretrain import pretrain
+from lagco.embedding.pretraining.pretrain import pretrain
 from lagco.latent.space import LatentSpace
 from lagco.problems.placement import Placement
 from lagco.problems.placement.generator import draw_cloud

@@ -25,7 +25,7 @@ import numpy as np
 
 import lagco
 from lagco.agents.registry import METHODS
-from lagco.evaluation import solver_evaluation
+from lagco.commands.evaluate import solver_evaluation
 from lagco.instances import Instance
 from lagco.results.evaluation import Evaluation
 from lagco.store import readable_json, write_atomically

@@ -20,12 +20,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from lagco.agents.bench import brief_space
-from lagco.agents.checkpoint import save_checkpoint
 from lagco.agents.config import train_config
-from lagco.agents.lean import lean_torch
 from lagco.agents.registry import method_of
+from lagco.agents.training.checkpoint import save_checkpoint
+from lagco.bench.untrained import brief_space
 from lagco.problems import problem_class
+from lagco.runtime.one_thread import one_thread
 
 PROBLEMS = "tsp,min-vertex,max-cut,placement,ospf,traffic,cyber-path"
 #: steps with gradient steps at the end of a run that fills a replay buffer
@@ -40,7 +40,7 @@ def measure(problem: str, method: str, steps: int | None) -> dict[str, Any]:
     space = brief_space(cls, "full") if chosen.latent else None
     config = train_config(method=method)
     env = chosen.env(cls, instances, space, config)
-    with lean_torch():
+    with one_thread():
         model: Any = chosen.model(env, config)
         found: dict[str, Any] = {"problem": problem, "method": method, "before": _peak()}
         filled = getattr(config, "buffer", None)

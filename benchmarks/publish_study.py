@@ -4,8 +4,8 @@
 
 LEDGER is the folder of a study, or the file of records that was published before. Under
 docs/results/study go records.jsonl.xz (everything else is made from it alone), report.html with
-report.tables, and the figures; in README.md and docs/results/study.md what stands between
-``<!-- study: NAME -->`` and ``<!-- /study -->`` is written anew.
+report.tables, and the figures; in README.md, docs/index.md and docs/results/study.md what stands
+between ``<!-- study: NAME -->`` and ``<!-- /study -->`` is written anew.
 """
 
 from __future__ import annotations
@@ -20,26 +20,43 @@ from statistics import fmean, median
 
 import lagco.report
 from benchmarks.study_figures import FIGURES
+from benchmarks.study_verdicts import (
+    iterative_settings,
+    masked,
+    masked_runs,
+    not_reproduced,
+    own_settings,
+)
 from lagco.agents.config import STRATEGIES
-from lagco.registration import ENTRIES
+from lagco.problem_table import ENTRIES
 from lagco.report.palette import LETTERS
 from lagco.report.reading import Study, count_of, grouped, listed
-from lagco.report.sections.claims import claims_table
-from lagco.report.sections.headline import findings, overview, span
+from lagco.report.sections.scores.claims import claims_table
+from lagco.report.sections.scores.headline import findings
+from lagco.report.sections.scores.main_tables import gap_table, score_table, span
 from lagco.report.sections.tuning import best_trials
-from lagco.report.tables import Cell, Column, Table, plain_columns, table
+from lagco.report.tables import Cell, Column, plain_columns, shown, table
 from lagco.report.writers import to_markdown
 from lagco.store import write_atomically
 from lagco.study import Record, export, paper_score, training_times
-from lagco.study.scores import middle, values_of
+from lagco.study.results.scores import middle, values_of
 from lagco.study.settings import known_methods
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = Path("docs", "results", "study")
 RECORDS, PAGE = "records.jsonl.xz", "report.html"
-DOCUMENTS = ("README.md", "docs/results/study.md")
-#: strategy that the main table shows
+DOCUMENTS = ("README.md", "docs/index.md", "docs/results/study.md")
+#: strategy that the main tables show
 STRATEGY = "varied"
+#: columns of the short table
+SHORT = (
+    "greedy",
+    "iterative",
+    "projection",
+    "soft-projection",
+    "taught-projection",
+    "solver-in-time",
+)
 _BLOCK = re.compile(r"(<!-- study: ([a-z-]+) -->\n).*?(<!-- /study -->)", re.S)
 #: kinds of tasks beside training runs, as the table of costs calls them
 _KINDS = {
@@ -89,23 +106,45 @@ def filled(text: str, study: Study) -> str:
 
 def _findings(study: Study) -> str:
     found = findings(study, study.settings[0], STRATEGY) or ["Too few runs to compare methods."]
-    return "".join(f"- {sentence}\n" for sentence in found)
+    return not_reproduced(study) + "".join(f"- {sentence}\n" for sentence in found)
 
 
 def _main_table(study: Study) -> str:
-    return to_markdown(_overview(study).part("score"))
+    return to_markdown(score_table(study, study.settings[0], STRATEGY, known_methods()))
 
 
-def _overview(study: Study) -> Table:
-    return overview(study, study.settings[0], STRATEGY, known_methods())
+def _gap_table(study: Study) -> str:
+    found = gap_table(study, study.settings[0], STRATEGY, known_methods())
+    return to_markdown(found) if found else "There are no gaps without a solver.\n"
 
 
-def _other_scales(study: Study) -> str:
-    """Columns of the main table that are not on the paper's scale, and over all problems."""
-    whole = _overview(study)
-    kept = [i for i, c in enumerate(whole.columns) if i == 0 or c.group not in ("", "score")]
-    columns = [whole.columns[i] for i in kept]
-    return to_markdown(table("", "", columns, [[row[i] for i in kept] for row in whole.rows]))
+def _short_table(study: Study) -> str:
+    """Gaps of some methods, a row per problem, so that it fits on a phone."""
+    whole = gap_table(study, study.settings[0], STRATEGY, known_methods())
+    if whole is None:
+        return "There are no gaps without a solver.\n"
+    of = {str(row[0].value): row for row in whole.rows}
+    methods = [name for name in SHORT if name in of]
+    columns = [Column("problem", "problem")]
+    columns += [Column(name, name, digits=2, fewer=True) for name in methods]
+    rows = [
+        [Cell(column.title), *(of[name][place] for name in methods)]
+        for place, column in enumerate(whole.columns)
+        if column.key not in ("method", "runs", "rank")
+    ]
+    return to_markdown(table("", "", columns, rows)) + _rivals(rows[:-1], columns)
+
+
+def _rivals(rows: Sequence[Sequence[Cell]], columns: Sequence[Column]) -> str:
+    """On how many problems the solver, given as much time, is no worse than any method."""
+    if columns[-1].key != "solver-in-time":
+        return ""
+    gaps = [
+        [float(shown(c.value, columns[-1])) for c in row[1:] if c.value is not None] for row in rows
+    ]
+    level = sum(row[-1] <= min(row[:-1]) for row in gaps)
+    share = f"{level} of {len(rows)} problems"
+    return f"\nThe solver in the same time is as good as the best of them or better on {share}.\n"
 
 
 def _strategies(study: Study) -> str:
@@ -308,9 +347,14 @@ BLOCKS: dict[str, Callable[[Study], str]] = {
     "findings": _findings,
     "facts": _facts,
     "main-table": _main_table,
-    "other-scales": _other_scales,
+    "gap-table": _gap_table,
+    "short-table": _short_table,
     "strategies": _strategies,
     "paper-settings": _paper_settings,
+    "own-settings": own_settings,
+    "masked": masked,
+    "masked-runs": masked_runs,
+    "iterative-settings": iterative_settings,
     "seeds": _seeds,
     "training-time": _training_time,
     "tuning": _tuning,

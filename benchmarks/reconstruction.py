@@ -11,8 +11,8 @@ import time
 import numpy as np
 
 from lagco import pretrain
+from lagco.commands.generate import generate_instance
 from lagco.embedding import problem_environments, reconstruction_report, report_table
-from lagco.generation import generate_instance
 from lagco.problems import problem_class
 
 

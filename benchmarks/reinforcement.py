@@ -24,20 +24,20 @@ from typing import Any
 import numpy as np
 import torch
 from default_agents import instance_of, measured
+from train_default_agents import RECIPES
 
 from lagco.agents.agent import Agent
 from lagco.agents.bundle import load
-from lagco.agents.labelled_states import padded_features
-from lagco.agents.ranker import PREFIX, Ranker
-from lagco.agents.ranker_network import RankerNetwork
+from lagco.agents.inference.ranker import PREFIX, Ranker
 from lagco.agents.shipped import FOLDER, default_agent
-from lagco.agents.shipped.make import RECIPES
-from lagco.agents.training import train
+from lagco.agents.teaching.labelled_states import padded_features
+from lagco.agents.teaching.ranker_network import RankerNetwork
+from lagco.agents.training.trainer import train
 from lagco.instances import Instance, References
 from lagco.latent.candidates import candidate_features
 from lagco.latent.decoder import Decoder, plain_action
-from lagco.one_thread import one_thread
 from lagco.problems import problem_class
+from lagco.runtime.one_thread import one_thread
 from lagco.store import readable_json, write_atomically
 
 RESULTS = Path(__file__).parent / "results" / "reinforcement.json"

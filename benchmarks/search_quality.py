@@ -24,7 +24,7 @@ time.perf_counter = time.process_time  # before lagco takes its clock
 
 import lagco  # noqa: E402
 from lagco.agents.shipped import default_agent, shipped_problems  # noqa: E402
-from lagco.generation import generate_instance  # noqa: E402
+from lagco.commands.generate import generate_instance  # noqa: E402
 from lagco.instances import Instance  # noqa: E402
 from lagco.problems import problem_class  # noqa: E402
 from lagco.results.measures import gap  # noqa: E402

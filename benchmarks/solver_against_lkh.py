@@ -10,7 +10,7 @@ from __future__ import annotations
 import elkai
 import numpy as np
 
-from lagco.generation import generate_instance
+from lagco.commands.generate import generate_instance
 from lagco.problems.tsp.distances import distance_matrix, metric_of, tour_length
 from lagco.problems.tsp.solver import solve_tour
 

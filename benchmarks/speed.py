@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from lagco.agents import registry
-from lagco.agents.bench import bench_latency
-from lagco.agents.throughput import bench_throughput
-from lagco.generation import generate_instance
+from lagco.bench.decisions import bench_latency
+from lagco.bench.training import bench_throughput
+from lagco.commands.generate import generate_instance
 from lagco.problems import problem_class
 from lagco.store import write_atomically
 
@@ -57,8 +57,6 @@ THEIR_DECISIONS = {
 METHODS = ("projection", "iterative")
 #: seconds of its sweeps per instance
 THEIR_SWEEPS = {"tsp": 118, "max-cut": 121, "placement": 129, "ospf": 81, "traffic": 206}
-#: decisions that README shows
-SHOWN = (("tsp", 100), ("placement", 50), ("ospf", 20), ("traffic", 20), ("cyber-path", 15))
 STEPS = {
     "tsp": 100,
     "min-vertex": 50,
@@ -195,14 +193,16 @@ def _decisions_table(records: Records) -> str:
     return table(titles, rows)
 
 
-def _short_table(records: Records) -> str:
-    titles = ["problem, size", "a decision", "authors' implementation", "times faster"]
-    rows = []
-    for record in records[::2]:
-        if (record["problem"], record["size"]) in SHOWN:
-            theirs = f"{record['their_ms']:.1f} ms"
-            rows.append([_named(record), f"{record['decision_us']:.0f} us", theirs, _times(record)])
-    return table(titles, rows)
+def _short(records: Records) -> str:
+    """A sentence of the range of sizes that both were timed on."""
+    timed = [record for record in records[::2] if record["their_ms"]]
+    times = [record["decision_us"] for record in timed]
+    ratios = [1000 * record["their_ms"] / record["decision_us"] for record in timed]
+    return (
+        f"A whole decision of `projection` takes {min(times):.0f} to {max(times):.0f} us by "
+        f"problem and size, {min(ratios):.0f} to {max(ratios):.0f} times less than with "
+        "the implementation of the paper's authors.\n"
+    )
 
 
 def _steps_table(records: Records) -> str:
@@ -236,14 +236,30 @@ def _training_parts_table(records: Records) -> str:
     return table(["problem, method", *parts], rows)
 
 
+def _against_base_table(records: Records) -> str:
+    """A row per problem, a column per method: times now, and their ratio to the times before."""
+    methods = list(dict.fromkeys(record["method"] for record in records))
+    rows: dict[str, dict[str, str]] = {}
+    for record in records:
+        update = f" / {record['new_update_us']:.0f}" if "new_update_us" in record else ""
+        shown = f"{record['new_us']:.0f}{update} ({record['ratio']:.2f})"
+        rows.setdefault(_named(record), {})[record["method"]] = shown
+    titles = ["problem, size", *(f"`{method}`" for method in methods)]
+    return table(
+        titles, [[name, *(r.get(method, "–") for method in methods)] for name, r in rows.items()]
+    )
+
+
 #: tables of the documents: which records they show, and how
 TABLES: dict[str, tuple[str, Callable[[Records], str]]] = {
     "decisions": ("decisions", _decisions_table),
-    "short": ("decisions", _short_table),
+    "short": ("decisions", _short),
     "steps": ("steps", _steps_table),
     "references": ("references", _references_table),
     "training": ("training", _training_table),
     "training-parts": ("training", _training_parts_table),
+    "training-against-base": ("training-against-base", _against_base_table),
+    "decisions-against-base": ("decisions-against-base", _against_base_table),
 }
 
 
@@ -252,9 +268,24 @@ def filled(text: str, records: Mapping[str, Records]) -> str:
 
     def block(match: re.Match[str]) -> str:
         part, show = TABLES[match[2]]
-        return f"{match[1]}\n{show(records[part])}\n{match[3]}"
+        return f"{match[1]}\n{show(records.get(part, ()))}\n{match[3]}"
 
     return _BLOCK.sub(block, text)
+
+
+def publish(records: Mapping[str, Records]) -> None:
+    """Write the records, and the documents anew from them."""
+    write_atomically(RECORDS, (json.dumps(records, indent=1) + "\n").encode())
+    for document in DOCUMENTS:
+        path = ROOT / document
+        write_atomically(path, filled(path.read_text("utf-8"), records).encode())
+
+
+def publish_rows(part: str, rows: Records) -> None:
+    """Put rows of a part in the place of those of the same problem and method, and publish."""
+    records = json.loads(RECORDS.read_text())
+    named = {(row["problem"], row["method"]): row for row in [*records.get(part, ()), *rows]}
+    publish(records | {part: list(named.values())})
 
 
 def main() -> None:
@@ -268,10 +299,7 @@ def main() -> None:
         records[part] = PARTS[part]()
         print(TABLES[part][1](records[part]))
     if arguments.publish:
-        write_atomically(RECORDS, (json.dumps(records, indent=1) + "\n").encode())
-        for document in DOCUMENTS:
-            path = ROOT / document
-            write_atomically(path, filled(path.read_text("utf-8"), records).encode())
+        publish(records)
 
 
 if __name__ == "__main__":

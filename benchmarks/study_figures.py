@@ -18,10 +18,10 @@ from lagco.report.palette import (
     unit_of,
 )
 from lagco.report.reading import Study
-from lagco.results.statistics import bootstrap_interval, interquartile_mean
+from lagco.results.resampling import estimated_middle
 from lagco.study import Record, scaling
-from lagco.study.scores import middle, values_of
-from lagco.study.tables import training_cpu
+from lagco.study.results.scores import middle, scores_of, values_of
+from lagco.study.results.tables import training_cpu
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
@@ -76,14 +76,14 @@ def generalization(study: Study) -> bytes:
             shift = 0.7 * ((place + 0.5) / len(methods) - 0.5)
             runs = study.runs(setting)
             found = [
-                (x + shift, values_of(runs[problem, method, s], "score"))
+                (x + shift, estimated_middle(scores_of(runs[problem, method, s], "score")))
                 for x, s in enumerate(strategies)
                 if (problem, method, s) in runs
             ]
-            for x, values in found:
-                low, high = bootstrap_interval(values, interquartile_mean, resamples=200)
-                axes.plot([x, x], [low, high], color=look_of(method).colour, linewidth=1)
-            _dots(axes, method, [x for x, _ in found], [middle(v)[0] for _, v in found])
+            for x, score in found:
+                ends = [score.low, score.high]
+                axes.plot([x, x], ends, color=look_of(method).colour, linewidth=1)
+            _dots(axes, method, [x for x, _ in found], [score.value for _, score in found])
         axes.set_xticks(range(len(strategies)), [LETTERS.get(s, s) for s in strategies])
         axes.set_xlim(-0.5, len(strategies) - 0.5)
         _room(axes)

@@ -1,11 +1,12 @@
 """Hooks of the site: tutorials with their outputs, repository files, roles of docstrings.
 
-MkDocs calls ``on_files`` and ``on_page_markdown``; griffe, which reads the sources for the API
+MkDocs calls the functions that begin with ``on_``; griffe, which reads the sources for the API
 pages, calls ``Docstrings``. Tutorials are run unless LAGCO_RUN_NOTEBOOKS is ``no``.
 """
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 import tempfile
@@ -23,7 +24,12 @@ ROOT = Path(__file__).resolve().parents[1]
 #: repository files that pages link to, under this folder of the site
 REPOSITORY = "repository"
 
+#: kernels warn of others on their network; here they listen to this machine alone, with a key
+_QUIET = ["--log-level=ERROR"]
+
 _ROLE = re.compile(r":(?:class|func|meth|mod|attr|data|exc):`(~?)([\w.]+)`")
+_BLOCK = re.compile(r"<pre>.*?</pre>", re.S)
+_OPTION = re.compile(r"(?<=\s)--[\w-]+")
 _OUTSIDE = re.compile(r"\]\(((?:\.\./)+(?:src|examples|benchmarks|tests)/[^)#]+)\)")
 
 
@@ -74,14 +80,29 @@ def _add_tutorial(path: Path, files: Files, config: Any) -> None:
     if os.environ.get("LAGCO_RUN_NOTEBOOKS") != "no":
         with tempfile.TemporaryDirectory() as folder:
             resources = {"metadata": {"path": folder}}
-            NotebookClient(notebook, timeout=600, resources=resources).execute()
+            client = NotebookClient(notebook, timeout=600, resources=resources)
+            client.extra_arguments = _QUIET
+            client.execute()
+    files_of_animations = animations(notebook, f"{path.stem}_files")
     text, resources = MarkdownExporter().from_notebook_node(
         notebook, {"unique_key": f"{path.stem}_files", "output_files_dir": f"{path.stem}_files"}
     )
     text = text.replace(".ipynb)", ".md)")
     files.append(File.generated(config, f"tutorials/{path.stem}.md", content=text))
-    for name, content in resources["outputs"].items():
+    for name, content in (resources["outputs"] | files_of_animations).items():
         files.append(File.generated(config, f"tutorials/{name}", content=content))
+
+
+def animations(notebook: Any, folder: str) -> dict[str, bytes]:
+    """Files of animations, which nbconvert shows as text; their cells show them as pictures."""
+    found: dict[str, bytes] = {}
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if "image/gif" in output.get("data", {}):
+                name = f"{folder}/animation_{len(found) + 1}.gif"
+                found[name] = base64.b64decode(output["data"]["image/gif"])
+                output["data"] = {"text/markdown": f"![Animation of an episode]({name})"}
+    return found
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, **kwargs: Any) -> str:
@@ -94,3 +115,12 @@ def on_page_markdown(markdown: str, page: Any, config: Any, **kwargs: Any) -> st
         return f"]({up}{REPOSITORY}/{path.as_posix()})"
 
     return _OUTSIDE.sub(inside, markdown).replace(".ipynb)", ".md)")
+
+
+def on_page_content(html: str, page: Any, config: Any, **kwargs: Any) -> str:
+    """Mark the options of commands, which browsers would break after their hyphens."""
+
+    def marked(block: re.Match[str]) -> str:
+        return _OPTION.sub(r'<span class="option">\g<0></span>', block[0])
+
+    return _BLOCK.sub(marked, html)

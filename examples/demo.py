@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 import lagco
 from lagco.agents.agent import Agent
-from lagco.evaluation import solver_evaluation
+from lagco.commands.evaluate import solver_evaluation
 from lagco.instances import Instance
 from lagco.problems import problem_class
 from lagco.results.evaluation import Evaluation

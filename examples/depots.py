@@ -107,6 +107,9 @@ class Depots(Problem):
     def _begin(self, start: Any, rng: np.random.Generator) -> None:
         self._open[:] = 0
         self._look(np.full(self.instance.size, self._farthest))
+        if not isinstance(start, str):  # a solution to show, or to go on from
+            for site in start:
+                self._apply(site)
 
     def _apply(self, action: Any) -> None:
         site = int(action)
@@ -139,6 +142,15 @@ class Depots(Problem):
 
     def preview(self, actions: Any) -> Any:
         return -np.minimum(self._served[None], self._ways[actions]).sum(axis=1)
+
+    # -- a picture
+
+    def draw_on(self, axes: Any) -> None:
+        x, y = self.instance.array("coordinates").T
+        for depot in np.flatnonzero(self._open):
+            near = self._ways[depot] == self._served  # the sites that it serves
+            axes.plot(*[[c[near], np.full(near.sum(), c[depot])] for c in (x, y)], "C0-", lw=1)
+        axes.scatter(x, y, s=15 + 60 * self._open, c=self._open, cmap="coolwarm", zorder=2)
 
 
 def distances(instance: Instance) -> Any:

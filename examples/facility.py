@@ -56,6 +56,7 @@ class Facility(FacilityEnv, ContinuousEnv):
     """The same, with what lagco needs to know."""
 
     size_option = "clients"
+    hints = ("preview", "plan")
     _node_attributes = {  # noqa: RUF012
         "served": Attribute(type="binary", graph="clients"),
         "best": Attribute(low=0.0, graph="clients"),
@@ -72,6 +73,10 @@ class Facility(FacilityEnv, ContinuousEnv):
 
     def is_valid_action(self, action):
         return not self.served[action[0]]
+
+    def preview(self, actions):
+        clients, sites = np.asarray(actions).T
+        return -self.way[clients, sites] - np.where(self.open[sites], 0.0, self.price[sites])
 
 
 if __name__ == "__main__":

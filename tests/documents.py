@@ -36,7 +36,7 @@ PAGES = {
 NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))}
 
 #: languages of blocks that hold neither Python nor commands
-PLAIN = ("json", "text", "toml", "csv")
+PLAIN = ("json", "text", "toml", "csv", "ini", "bash", "dockerfile")
 _MARK = re.compile(r"<!-- (not run|from|file|run first):\s*(.*?)\s*-->", re.S)
 _BLOCK = re.compile(
     r"(?P<mark><!-- (?:not run|from|file): [^\n]*-->)?\s*?\n?"
@@ -67,6 +67,7 @@ BRIEF = (
     (r"--seeds 0-99", "--seeds 0-5"),
     (r"range\(\d+\)", "range(6)"),
     (r"--trials \d+", "--trials 2"),
+    (r"(lagco train \S+ --method \S+)(?=\n|$)", r"\1 --steps 512 --set rollout=256"),
     (r"--seconds \d+", "--seconds 1"),
     (r"(study \w+ (?!.*--preset).*--out \S+)", r"\1 --preset tiny"),
 )

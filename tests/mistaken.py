@@ -11,7 +11,7 @@ import numpy as np
 import lagco
 from examples.depots import Depots
 from examples.facility import Facility, FacilityEnv
-from lagco import Attribute, Node
+from lagco import Attribute, ContinuousEnv, Node, Problem
 from lagco.instances import Instance, References
 
 
@@ -26,6 +26,21 @@ class Tsp(Facility):
 
 ENVIRONMENT = Facility()
 NUMBER = 7
+
+
+class Unranked(FacilityEnv, ContinuousEnv):
+    """The facility example without `preview`, and without what rests on it."""
+
+    size_option = Facility.size_option
+    _node_attributes = Facility._node_attributes
+    _observation_type = Facility._observation_type
+    _action_type = Facility._action_type
+    get_graphs = Facility.get_graphs
+    is_valid_action = Facility.is_valid_action
+
+
+class Undrawn(Depots):
+    draw_on = Problem.draw_on
 
 
 class NoAction(Facility):

@@ -13,12 +13,14 @@ from stable_baselines3 import PPO
 
 import lagco
 from examples.facility import Facility
-from lagco.agents.bench import bench_latency
-from lagco.core.adapter import EnvProblem, kebab
+from lagco.bench.decisions import bench_latency
+from lagco.core.adapter import EnvProblem
 from lagco.core.data import instances_from
+from lagco.core.hooks import kebab
 from lagco.errors import UsageError
 from lagco.problems import problem_class
 from tests.core.toy import IndependentSet
+from tests.mistaken import Unranked
 from tests.study.small import InProcess
 
 METHODS = (
@@ -295,7 +297,7 @@ def test_a_study_of_an_environment_shows_returns(tmp_path):
 
 def test_the_example_is_short():
     lines = Path(sys.modules[Facility.__module__].__file__).read_text().splitlines()
-    assert len(lines) <= 90
+    assert len(lines) <= 100
 
 
 def test_the_example_passes_the_check():
@@ -306,7 +308,7 @@ def test_it_learns_and_is_far_better_than_random_on_instances_ten_times_larger(e
     """Random opens every site; what is learned on 12 clients opens few on 120."""
     agent = lagco.train(
         Facility, seeds=range(50), out=tmp_path / "agent", encoder=encoder, method="soft-projection",
-        steps=4096, seed=1,
+        steps=8192, seed=1,
     )  # fmt: skip
     larger = instances_from(problem_class(Facility), {"clients": 120}, seeds=(1000, 1001))
     means = {}
@@ -319,8 +321,8 @@ def test_it_learns_and_is_far_better_than_random_on_instances_ten_times_larger(e
 def test_an_adapted_class_says_what_it_is():
     assert issubclass(problem_class(Facility), EnvProblem)
     assert problem_class(Facility).maximise
-    assert not hasattr(problem_class(Facility), "preview")
-    assert hasattr(problem_class(IndependentSet), "preview")
+    assert not hasattr(problem_class(Unranked), "preview")
+    assert hasattr(problem_class(Facility), "preview")
 
 
 class Previewed(Facility):
@@ -331,7 +333,7 @@ class Previewed(Facility):
 def test_an_answer_is_finished_however_little_time_there_is():
     answer = lagco.solve({"clients": 40}, problem=Previewed, seconds=1e-6)
     assert answer.valid
-    assert answer.episodes >= 1
+    assert answer.by == "search"
 
 
 class Brief(IndependentSet):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import copy
+import os
+import subprocess
+import sys
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from numba import njit, types
-from numba.core.errors import TypingError
 
 from lagco.arrays import Array
-from lagco.bound_arguments import bind, opened
+from lagco.runtime.bound_arguments import bind, opened
 
 
 class Sums(NamedTuple):
@@ -66,11 +68,6 @@ def test_a_copy_has_arguments_of_its_own():
     assert given[0].total[0] == 0.0
 
 
-def test_what_is_neither_array_nor_number_is_refused():
-    with pytest.raises(TypingError, match=r"bind\(\) takes arrays, numbers and tuples"):
-        bind(add, (np.zeros(1), "text"), types.int64)
-
-
 @njit
 def count(arguments, given):
     (before,) = opened(arguments)
@@ -82,3 +79,25 @@ def test_other_arguments_may_have_other_types():
     for number in (1, 2, 3):
         call = bind(count, bound, types.UniTuple(types.int64, number))
         assert call((5,) * number) == 1 + number
+
+
+PROGRAM = """
+import numpy as np
+from lagco.latent import kernels
+from lagco.runtime.bound_arguments import bind
+
+floats = np.ones(3, np.float32)
+bind(kernels.standardise, (floats, floats, floats, np.float32(5.0), floats))()
+stats = kernels.standardise.stats
+print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+"""
+
+
+@pytest.mark.slow
+def test_functions_of_bound_arguments_are_compiled_once_for_all_processes(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    for expected in ("0 1", "1 0"):
+        found = subprocess.run(
+            [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True
+        )
+        assert found.stdout.strip() == expected, found.stderr

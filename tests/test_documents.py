@@ -12,10 +12,11 @@ from tests.documents import NOTEBOOKS, PAGES, ROOT, blocks, cells, check, run
 #: pages and tutorials that are run with every change; the others are `slow`
 QUICK = (
     "docs/guide/training-options.md",
+    "docs/guide/how-learning-works.md",
     "docs/guide/instance-files.md",
     "docs/reference/files.md",
 )
-QUICK_TUTORIALS = ("quickstart", "network")
+QUICK_TUTORIALS = ("quickstart", "network", "live")
 
 
 def slow_unless(names, quick):

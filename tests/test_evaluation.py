@@ -10,9 +10,9 @@ import pytest
 import lagco
 from lagco.agents.agent import Agent
 from lagco.agents.shipped import default_agent
+from lagco.commands.evaluate import episode_seeds, evaluate, solver_evaluation
+from lagco.commands.generate import generate_instance
 from lagco.errors import UnknownName, UsageError
-from lagco.evaluation import episode_seeds, evaluate, solver_evaluation
-from lagco.generation import generate_instance
 from lagco.instances import References
 from lagco.problems import problem_class
 from lagco.results.statistics import bootstrap_interval, interquartile_mean
@@ -95,7 +95,7 @@ def test_a_policy_of_ones_own_needs_no_name(instances):
     named.name = "first"
     assert evaluate(named, instances, episodes=1).policy == "first"
     for wrong in (FirstValid, object(), 3):
-        with pytest.raises(UsageError, match=r"an object with act\(env, rng, explore\)"):
+        with pytest.raises(UsageError, match=r"act\(env, rng, explore\) or predict\(obs"):
             evaluate(wrong, instances)
     with pytest.raises(UsageError, match="FirstValid does not decode points"):
         evaluate(FirstValid(), instances, decoder="preview")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lagco.commands.generate import generate_instance
 from lagco.errors import InstanceError
-from lagco.generation import generate_instance
 from lagco.instances import read
 from lagco.instances.native import instance_bytes
 from tests.attack.kills import COMMANDS, campaign, prepare

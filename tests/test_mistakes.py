@@ -136,7 +136,7 @@ MISTAKES = {
     "attribute missing on a node": check(
         "ForgottenNode", "node 99", "'served'", "give it to every node"
     ),
-    "text without extractor": check("TextAttribute", "'best'", "'near' in row 0", "extractor="),
+    "text without extractor": check("TextAttribute", "'best'", "'near' at node 0", "extractor="),
     "action space too small": check("SmallSpace", "action_space", "12 nodes", "make room for 12"),
     "sampled action invalid": check(
         "SamplesInvalid", "sample_valid_action", r"\[0, 0\]", "sample among the valid"
@@ -230,7 +230,7 @@ MISTAKES = {
     "solution evaluated otherwise": check(
         "OtherSolution", r"evaluate_solution\(\)", "gives 1 for", "the same objective"
     ),
-    "seed ignored": check("SeedIgnored", r"draw\(\)", "the same seed 0", "from the rng"),
+    "seed ignored": check("SeedIgnored", r"draw\(\)", "the same seed 42", "from the rng"),
     "data of another problem": both(
         lambda f: lagco.train(Facility, f / "depots", f / "a"),
         "train examples.facility:Facility --data depots --out a",
@@ -268,9 +268,9 @@ MISTAKES = {
         "did you mean 'greedy'",
     ),
     "greedy without preview": both(
-        lambda f: lagco.evaluate("greedy", f / "facility", problem=Facility),
-        "evaluate --data facility --problem examples.facility:Facility --policy greedy",
-        "Facility.preview",
+        lambda f: lagco.evaluate("greedy", f / "unranked", problem=mistaken.Unranked),
+        "evaluate --data unranked --problem tests.mistaken:Unranked --policy greedy",
+        "Unranked.preview",
         "greedy",
         "rank actions",
     ),
@@ -302,12 +302,14 @@ MISTAKES = {
         "0",
         "positive time",
     ),
-    "no form of a solution": both(
-        lambda f: lagco.instances.formats.write_solution(Depots.generate(9), [1], f / "s"),
-        "solve depots/0000.npz --problem examples.depots:Depots --by greedy --seconds 0.1 --out s",
-        "depots-42-0000",
-        "no file form",
-        "--json",
+    "a picture of what cannot be drawn": both(
+        lambda f: lagco.solve(
+            f / "depots/0000.npz", problem=mistaken.Undrawn, by="greedy", drawn=True
+        ),
+        "solve depots/0000.npz --problem tests.mistaken:Undrawn --by greedy --plot s.png",
+        "Undrawn",
+        "no viewer",
+        "define draw_on",
     ),
 }
 
@@ -318,6 +320,7 @@ def prepared(tmp_path_factory):
     lagco.generate(Depots, 1, sizes=9, references="none", out=folder / "depots", workers=1)
     for source, name in (
         (Facility, "facility"),
+        (mistaken.Unranked, "unranked"),
         (mistaken.NotANumber, "not-a-number"),
     ):
         lagco.generate(source, seeds=[0], out=folder / name)
@@ -385,7 +388,7 @@ def test_a_fault_of_lagco_keeps_its_traceback(monkeypatch):
     def broken(**_):
         raise RuntimeError("not the user's")
 
-    monkeypatch.setattr("lagco.inspection.info", broken)
+    monkeypatch.setattr("lagco.commands.info.info", broken)
     monkeypatch.setattr(lagco, "info", broken)
     monkeypatch.setattr(sys, "argv", ["lagco", "info", "x"])
     with pytest.raises((RuntimeError, TypeError)):

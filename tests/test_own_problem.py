@@ -16,8 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 def test_the_page_shows_the_example_as_it_is():
     page = (ROOT / "docs" / "how-to" / "add-your-own-problem.md").read_text()
     code = (ROOT / "examples" / "depots.py").read_text()
-    blocks = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
-    assert len(blocks) == 7
+    blocks = re.findall(r"<!-- from: \S+ -->\n```python\n(.*?)```", page, flags=re.DOTALL)
+    assert len(blocks) == 8
     for block in blocks:
         assert block.strip("\n") in code
 
@@ -68,6 +68,6 @@ def test_an_agent_for_it_is_trained_saved_and_decides_on_larger_maps(tmp_path):
     assert lagco.info(tmp_path / "agent")["problem"] == "depots"
 
 
-def test_a_study_of_it_goes_without_a_solver():
-    assert data_task("examples.depots:Depots", 3).spec["references"] == ["sweeps"]
+def test_a_study_of_it_has_references_by_search():
+    assert data_task("examples.depots:Depots", 3).spec["references"] == ["sweeps", "solver"]
     assert data_task("tsp", 3).spec["references"] == ["sweeps", "solver"]

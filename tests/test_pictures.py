@@ -8,16 +8,16 @@ from matplotlib.text import Text
 from PIL import Image
 
 import lagco
-from lagco.core.drawing import draw_colour_bar, layout
+from lagco.commands.generate import generate_instance
 from lagco.core.graph import GraphView
-from lagco.core.picture import _canvas, save_picture
+from lagco.core.pictures.drawing import draw_colour_bar, layout
+from lagco.core.pictures.files import _canvas, save_animation, save_picture
 from lagco.errors import UsageError
-from lagco.generation import generate_instance
 from lagco.instances import read
 from lagco.instances.formats.solutions import named_solution, solution_text
 from lagco.policies import RandomPolicy
+from lagco.problem_table import ENTRIES
 from lagco.problems import problem_class
-from lagco.registration import ENTRIES
 from lagco.rollout import Episode
 from tests.shared_instances import DATA, FILES
 
@@ -110,7 +110,7 @@ def test_a_link_that_is_hardly_used_is_not_dark():
     env = played("ospf")
     axes = drawn(env)
     (links,) = [c for c in axes.collections if hasattr(c, "get_segments")]
-    use = np.sort(env._routes.loads.reshape(-1, 2).max(axis=1) / env._network.capacities)
+    use = np.sort((env._routes.loads / env._network.capacities).reshape(-1, 2).max(axis=1))
     green = links.get_colors()[:, 1]
     assert (green[use < 0.15] > 0.75).all()  # yellow
     assert "utilisation" in {t.get_text() for t in texts(axes)}
@@ -163,7 +163,7 @@ def test_pictures_of_no_size_are_refused(tmp_path):
         save_picture(print, tmp_path / "x.doc")
 
 
-def test_an_animation_ends_with_the_best_state(tmp_path):
+def test_an_animation_runs_to_the_best_state(tmp_path):
     found = lagco.render(
         "max-cut", tmp_path / "x.gif", agent="greedy", size=10, frames=5, side=2, dpi=50
     )
@@ -173,6 +173,30 @@ def test_an_animation_ends_with_the_best_state(tmp_path):
         assert image.info["loop"] == 0
     best = lagco.evaluate("greedy", [generate_instance("max-cut", size=10)], episodes=1)
     assert found["objective"] == best.results[0].episodes[0].objective_best
+
+
+def test_an_animation_begins_with_its_last_frame_which_stands_longer(tmp_path):
+    shades = [np.full((8, 8, 3), shade, dtype=np.uint8) for shade in (0, 100, 200)]
+    save_animation(shades, tmp_path / "x.gif", fps=10)
+    seen = []
+    with Image.open(tmp_path / "x.gif") as image:
+        for place in range(image.n_frames):
+            image.seek(place)
+            seen.append((image.convert("RGB").getpixel((0, 0))[0], image.info["duration"]))
+    assert [shade for shade, _ in seen] == [200, 0, 100]
+    assert seen[0][1] > seen[1][1] == seen[2][1] == 100
+
+
+def test_backgrounds_of_animations_stay_as_they_are(tmp_path):
+    frame = np.full((60, 60, 3), 255, dtype=np.uint8)
+    rng = np.random.default_rng(2)  # shades between white and others, more than fit
+    of_white = rng.random((2000, 1))
+    others = np.array([[200, 30, 30], [30, 60, 200], [240, 243, 246], [0, 0, 0], [30, 150, 80]])
+    shades = 255 * of_white + (1 - of_white) * others[rng.integers(0, 5, 2000)]
+    frame.reshape(-1, 3)[:2000] = np.round(shades)
+    save_animation([frame, frame], tmp_path / "x.gif")
+    with Image.open(tmp_path / "x.gif") as image:
+        assert image.convert("RGB").getpixel((0, 55)) == (255, 255, 255)
 
 
 def test_a_picture_is_of_the_best_state(tmp_path):
@@ -188,10 +212,10 @@ def test_the_default_agent_is_drawn_at_work(tmp_path):
 
 
 def test_what_cannot_be_drawn_is_refused(tmp_path):
-    from examples.depots import Depots
+    from tests.mistaken import Undrawn
 
-    with pytest.raises(UsageError, match=r"Depots has no viewer; define draw_on\(axes\)"):
-        lagco.render(Depots, tmp_path / "x.gif", agent="greedy")
+    with pytest.raises(UsageError, match=r"Undrawn has no viewer; define draw_on\(axes\)"):
+        lagco.render(Undrawn, tmp_path / "x.gif", agent="greedy")
     with pytest.raises(UsageError, match="not written as 'mp4'; use gif, webp, png, svg or pdf"):
         lagco.render("tsp", tmp_path / "x.mp4")
     with pytest.raises(UsageError, match="frames=1"):
@@ -212,7 +236,7 @@ def test_a_problem_of_ones_own_is_drawn_where_it_draws(tmp_path):
 
 
 def test_an_action_space_is_drawn_of_an_agent_and_explains_its_colours(tmp_path, monkeypatch):
-    import lagco.pretraining as module
+    import lagco.commands.pretrain as module
 
     seen = []
     monkeypatch.setattr(module, "in_two_dimensions", lambda vectors, seed: vectors[:, :2])

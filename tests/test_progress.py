@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
+import sys
 import threading
 
 import pytest
 
 import lagco
 from lagco.problems import problem_class
-from lagco.progress import Progress, silence
+from lagco.runtime.progress import Progress, silence
 
 
 class Lines:
@@ -53,6 +55,24 @@ def test_nothing_is_shown_where_it_is_not_wanted(monkeypatch, silent):
     assert not log.lines
 
 
+def test_work_goes_on_where_the_terminal_is_gone(monkeypatch):
+    class Gone(Lines):
+        encoding = "utf-8"
+
+        def write(self, text):
+            raise OSError(errno.EIO, "Input/output error")
+
+        def isatty(self):
+            return True
+
+    printed = sys.stdout
+    monkeypatch.setattr("sys.stderr", Gone())
+    with Progress("work", 10) as shown:
+        for _ in shown.over(range(10)):
+            shown.say("going well")
+    assert sys.stdout is printed
+
+
 def test_solving_tells_the_best_so_far(monkeypatch):
     said = []
     monkeypatch.setattr(Progress, "say", lambda self, text: said.append(text))
@@ -68,3 +88,23 @@ def test_every_function_that_may_take_long_has_the_same_option(name):
     assert parameter.default is True
     assert "run_study" in dir(lagco.study)
     assert inspect.signature(lagco.study.run_study).parameters["progress"].default is True
+
+
+def test_embed_says_what_it_does(monkeypatch):
+    """It takes long after its pre-training, too."""
+    said = []
+
+    class Recorded(Progress):
+        def update(self, done, total=None, text=""):
+            said.append((self._name, done))
+            super().update(done, total, text)
+
+        def say(self, text):
+            said.append((self._name, text))
+            super().say(text)
+
+    monkeypatch.setattr("lagco.commands.pretrain.Progress", Recorded)
+    tsp = problem_class("tsp")
+    instances = [tsp.generate(6, index=index) for index in range(2)]
+    lagco.embed("tsp", instances, agent="default", progress=False)
+    assert said == [("action spaces of tsp", part) for part in ("measuring", 0, 1)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lagco import compiled_code
+from lagco.runtime import compiled_code
 
 DATA = Path(__file__).parent / "data"
 
@@ -53,13 +53,23 @@ def test_environments_are_registered_whoever_is_imported_first():
 @pytest.fixture
 def read_only(monkeypatch):
     """A package folder that cannot be written to, and no folder that the user has chosen."""
-    package, access = Path(compiled_code.__file__).parent, os.access
+    package, access = Path(compiled_code.__file__).parent.parent, os.access
     monkeypatch.setattr(
         os, "access", lambda path, mode: Path(path) != package and access(path, mode)
     )
     monkeypatch.setitem(sys.modules, "numba", None)
     monkeypatch.setenv(compiled_code.VARIABLE, "")
     monkeypatch.delenv(compiled_code.VARIABLE)
+
+
+def test_the_compiler_is_prepared_unless_the_user_has_decided(monkeypatch):
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.setenv(compiled_code.SIDE_BY_SIDE, "0")
+    compiled_code.prepare_compiler()
+    assert os.environ[compiled_code.SIDE_BY_SIDE] == "0"
+    monkeypatch.delenv(compiled_code.SIDE_BY_SIDE)
+    compiled_code.prepare_compiler()
+    assert os.environ[compiled_code.SIDE_BY_SIDE] == "1"
 
 
 def test_compiled_code_goes_to_the_users_cache_folder(read_only, monkeypatch, tmp_path):

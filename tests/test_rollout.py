@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from lagco.agents.shipped import default_agent
-from lagco.evaluation import evaluate
-from lagco.generation import generate_instance
+from lagco.commands.evaluate import evaluate
+from lagco.commands.generate import generate_instance
 from lagco.latent.wrapper import wrap
 from lagco.policies import GreedyPolicy, RandomPolicy
 from lagco.problems import problem_class

@@ -4,7 +4,9 @@ import gzip
 import itertools
 import json
 import math
+import os
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,17 +17,17 @@ from typer.testing import CliRunner
 import lagco
 from lagco.agents.shipped import default_agent, shipped_problems
 from lagco.cli import app
+from lagco.commands.generate import generate_instance
 from lagco.core.problem import Problem
 from lagco.errors import InstanceError, LagcoError, UnknownName, UsageError, WriteError
-from lagco.generation import generate_instance
 from lagco.instances import Instance
 from lagco.instances.formats import read, read_solution
 from lagco.policies import plain_policy
+from lagco.problem_table import ENTRIES
 from lagco.problems import problem_class
 from lagco.problems.placement.generator import draw_cloud
 from lagco.problems.placement.latency import MATRIX_LIMIT
 from lagco.problems.tsp.bound import tour_bound
-from lagco.registration import ENTRIES
 from lagco.results import measures
 from lagco.results.measures import improvement
 from lagco.rollout import Episode, SideBySide
@@ -33,6 +35,7 @@ from lagco.solving import instance as instance_module
 from lagco.solving.episodes import Episodes
 from lagco.solving.folder import solve_folder
 from lagco.solving.members import FollowingSearch, LocalSearch
+from lagco.solving.options import SolveOptions
 from lagco.solving.players import _mixed_team
 from lagco.solving.portfolio import FOLLOWING, Found, Limit, Record, Task
 from lagco.solving.portfolio import run as run_members
@@ -46,6 +49,10 @@ def run(*arguments: object) -> dict:
     found = CliRunner().invoke(app, ["solve", *map(str, arguments), "--json"])
     assert found.exit_code == 0, found.output + repr(found.exception)
     return json.loads(found.stdout)
+
+
+def request(**options):
+    return Request(SolveOptions(**options))
 
 
 def test_every_problem_has_a_small_default_agent():
@@ -155,6 +162,7 @@ def test_a_problem_without_a_completion_of_its_own_is_finished_by_steps_that_cos
 
 def test_nothing_is_begun_after_the_search(monkeypatch):
     cls = problem_class("placement")
+    instance = generate_instance("placement", size=8, references=("sweeps",), sweeps=20)
     reset, over = Problem.reset, []
 
     def counted(self, **options):
@@ -165,7 +173,7 @@ def test_nothing_is_begun_after_the_search(monkeypatch):
     monkeypatch.setattr(
         instance_module, "run", lambda *given: (run_members(*given), over.append(1))
     )
-    answer = lagco.solve(generate_instance("placement", size=8), problem=cls, turns=2)
+    answer = lagco.solve(instance, problem=cls, turns=2)
     assert answer.score is not None
 
 
@@ -348,7 +356,7 @@ def test_an_agent_waits_until_the_solver_finds_nothing_better(agent):
     now = [0.0]
     instance = problem_class("tsp").generate(10)
     task = worked_on(instance, seconds=1e9, clock=lambda: now[0])
-    solver, episodes, improving, _bound = Request(agent=agent).members(task)
+    solver, episodes, improving, _bound = request(agent=agent).members(task)
     assert not episodes.ready()
     assert not improving.ready()
     assert not solver.stagnates()
@@ -367,7 +375,7 @@ def test_a_portfolio_goes_on_from_the_rounded_relaxation(monkeypatch):
     assert bound == cls.bound(instance)
     assert cls.evaluate_solution(instance, rounded) >= bound * (1.0 - 1e-9)
     task = worked_on(instance, turns=40)
-    following, bounding = Request().members(task)[-2:]
+    following, bounding = request().members(task)[-2:]
     assert not following.ready()
     bounding.turn()
     assert task.record.bound == bound
@@ -377,8 +385,8 @@ def test_a_portfolio_goes_on_from_the_rounded_relaxation(monkeypatch):
     assert following.turn()
     assert not bounding.brings()
     monkeypatch.setattr(cls, "relaxed", classmethod(lambda *_: pytest.fail("asked for")))
-    assert len(Request("solver").members(task)) == 2
-    run_members(Request("solver").members(task), task)
+    assert len(request(by="solver").members(task)) == 2
+    run_members(request(by="solver").members(task), task)
 
 
 @pytest.mark.parametrize("name", ["traffic", "ospf"])
@@ -392,7 +400,7 @@ def test_an_agent_without_the_time_for_an_episode_is_helped_by_greedy(name):
     cls = problem_class(name)
     instance = cls.generate(12)
     task = worked_on(instance, seconds=3.0, clock=clock)
-    (episodes,) = [m for m in Request("agent").members(task) if isinstance(m, Episodes)]
+    (episodes,) = [m for m in request(by="agent").members(task) if isinstance(m, Episodes)]
     run_members([episodes], task)
     assert episodes.name.endswith(", with steps of greedy")
     start = cls(instance, start="default")
@@ -419,7 +427,7 @@ def test_a_portfolio_searches_as_the_solver_alone_as_long_as_that_finds_better(
         turns.clear()
         now[0] = 0.0
         task = worked_on(cls.generate(30), seconds=seconds, clock=lambda: now[0])
-        run_members(Request(by).members(task), task)
+        run_members(request(by=by).members(task), task)
         runs.append(list(turns))
     assert runs[0] == runs[1]
     assert len(runs[0]) > 5
@@ -667,7 +675,7 @@ def test_a_folder_is_solved_into_a_table_and_gone_on_with(tmp_path):
     (folder / "notes.txt").write_text("nothing to solve")
     first = list(solve_folder(folder, out, by="solver", turns=2))
     assert [row["file"] for row in first] == ["notes.txt", "towns.tsp.gz"]
-    assert "of no format" in first[0]["error"]
+    assert "unknown format" in first[0]["error"]
     assert float(first[1]["objective"]) > 0
     again = list(solve_folder(folder, out, by="solver", turns=2))
     assert [row["file"] for row in again] == ["notes.txt"]  # it could have been mended
@@ -693,6 +701,51 @@ def test_sizes_and_values_say_what_they_count(name, size, objective):
     lines = dict(line.split(None, 1) for line in found.stdout.splitlines())
     assert re.fullmatch(rf"\d+ {size}", lines["size"].strip())
     assert re.match(rf"[\d.]+ \({objective}", lines["objective"])
+
+
+def test_a_generated_data_set_is_solved_without_what_describes_it(tmp_path):
+    lagco.generate("tsp", 2, sizes=6, out=tmp_path / "data", references=(), workers=1)
+    rows = list(solve_folder(tmp_path / "data", tmp_path / "t.csv", by="greedy", turns=6))
+    assert [row["file"] for row in rows] == ["0000.npz", "0001.npz"]
+    assert not any(row["error"] for row in rows)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are text there")
+def test_a_file_name_that_is_not_text_is_spelled_out(tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    Path(os.fsdecode(os.fsencode(folder) + b"/a\xff.tsp")).write_text("nothing")
+    (row,) = solve_folder(folder, tmp_path / "t.csv")
+    assert row["file"] == "a\\xff.tsp"
+    assert "a\\xff.tsp" in row["error"]
+
+
+def test_an_option_of_the_agent_asks_for_the_agent(monkeypatch):
+    def broken(name, instance):
+        raise LagcoError("the bundle is damaged")
+
+    monkeypatch.setattr("lagco.agents.shipped.default_agent", broken)
+    with pytest.raises(LagcoError, match="the bundle is damaged"):
+        lagco.solve(problem_class("max-cut").generate(12), turns=3, k=5)
+
+
+def test_the_default_agent_has_one_name():
+    agent = lagco.load("default", problem="tsp")
+    assert agent.problem.name == "tsp"
+    with pytest.raises(UnknownName, match="give the name of the problem, such as 'tsp'"):
+        lagco.load("default")
+
+
+def test_a_scale_that_solve_made_itself_gives_no_score():
+    answer = lagco.solve(generate_instance("placement", size=8), turns=2)
+    assert answer.score is None
+
+
+def test_an_agent_may_stop_at_a_proven_optimum():
+    instance = problem_class("cyber-path").generate(6)
+    answer = lagco.solve(instance, by="random", turns=2)
+    assert next(iter(answer.shares)) == "bound"
+    assert answer.bound is not None
 
 
 def test_failures_in_a_folder_are_counted_and_named(tmp_path):
@@ -733,11 +786,13 @@ def test_a_table_that_cannot_be_written_is_noticed_before_the_search(tmp_path, m
     assert not searched
 
 
-def test_fixed_edges_are_refused_by_name(tmp_path):
-    text = (DATA / "towns.tsp").read_text() + "\nFIXED_EDGES_SECTION\n1 2\n-1\n"
-    (tmp_path / "fixed.tsp").write_text(text)
-    with pytest.raises(LagcoError, match="FIXED_EDGES_SECTION"):
-        read(tmp_path / "fixed.tsp")
+def test_fixed_edges_of_a_file_are_in_every_answer(tmp_path):
+    text = (DATA / "towns.tsp").read_text().replace("EOF", "")
+    (tmp_path / "fixed.tsp").write_text(f"{text}\nFIXED_EDGES_SECTION\n1 2\n-1\nEOF\n")
+    for by in ("solver", "greedy", "agent"):
+        answer = lagco.solve(tmp_path / "fixed.tsp", by=by, turns=4, progress=False)
+        place = np.argsort(answer.solution)
+        assert abs(place[0] - place[1]) in (1, len(place) - 1)
 
 
 def test_the_picture_shows_the_state_that_was_answered(tmp_path):
@@ -775,6 +830,16 @@ def test_starts_matter():
         ({"gap_to": "optimum"}, "optimum"),
         ({"by": "greedy", "decoder": "preview"}, "does not decode points"),
         ({"by": "greedy", "start": "sideways"}, "sideways"),
+        ({"start": "w.csv"}, "w.csv"),
+        ({"decoder": "foo"}, "unknown decoding 'foo'"),
+        ({"decoder": "rule:nowhere:chosen"}, "no module 'nowhere'"),
+        ({"k": -3}, "k=-3"),
+        ({"seconds": 1.0, "turns": 3}, "seconds=1.0 or turns=3, not both"),
+        ({"by": "solver", "start": "default"}, "the solver takes no such option"),
+        ({"by": "solver", "k": 3}, "the solver takes no such option"),
+        ({"gap_to": "reference"}, "brings no reference"),
+        ({"agent": "nowhere"}, "no such folder"),
+        ({"wokers": 2}, "did you mean 'workers'"),
     ],
 )
 def test_wrong_options_are_named(options, message):
@@ -837,12 +902,12 @@ class Absent:
         raise AttributeError
 
 
-def test_a_problem_without_agent_search_and_preview_is_played_at_random():
+def test_a_problem_without_search_of_its_own_is_searched_by_its_rules():
     plain = type("Plain", (Cover,), {name: getattr(Problem, name) for name in ("improve", "solve")})
     hidden = type("Hidden", (plain,), {"preview": Absent()})
     instance = replace(generate_instance("min-vertex", size=12), problem="cover")
-    assert lagco.solve(instance, problem=plain, turns=40).by == "greedy"
-    assert lagco.solve(instance, problem=hidden, turns=40).by == "random"
+    assert lagco.solve(instance, problem=plain, turns=4).by == "search"
+    assert lagco.solve(instance, problem=hidden, turns=4).by == "search"
 
 
 @pytest.mark.parametrize("cls", [Cover, TinyCover])

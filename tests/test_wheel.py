@@ -62,7 +62,7 @@ def test_the_start_page_works_in_an_empty_environment(wheel, tmp_path):
     where = run(python, "-c", "import lagco; print(lagco.__file__)", cwd=tmp_path)
     assert str(tmp_path / "env") in where
     assert len(json.loads(run(command, "problems", "--json", cwd=tmp_path))) >= 7
-    missing = "from lagco.generation import generate_instance as g; g('min-vertex', size=5, references='solver')"
+    missing = "from lagco.commands.generate import generate_instance as g; g('min-vertex', size=5, references='solver')"
     result = subprocess.run([python, "-c", missing], cwd=tmp_path, capture_output=True, text=True)
     assert "pip install 'lagco[solvers]'" in result.stderr
     run(python, "-m", "pip", "install", "-q", *constraints, f"{wheel}[report]", cwd=tmp_path)

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from lagco import pretrain
-from lagco.generation import generate_instance
+from lagco.commands.generate import generate_instance
 from lagco.latent.space import LatentSpace
 from lagco.problems.tsp import TSP
 

@@ -12,7 +12,7 @@ import importlib
 import time
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from lagco.version import __version__
 
 #: when lagco was imported, by ``time.perf_counter()``: a command's time counts from there
 BEGAN = time.perf_counter()
@@ -20,14 +20,17 @@ BEGAN = time.perf_counter()
 #: parts that are imported when they are first used, like everything at the root
 _PARTS = (
     "agents",
+    "client",
     "core",
     "embedding",
     "errors",
     "instances",
     "latent",
+    "live",
     "problems",
     "report",
     "results",
+    "serve",
     "solving",
     "study",
 )
@@ -49,15 +52,15 @@ _HOMES = {
     ),
     # the commands
     "lagco.agents.bundle": ("load",),
-    "lagco.agents.demonstrations": ("demonstrate",),
-    "lagco.agents.training": ("train",),
-    "lagco.checking": ("check", "check_problem"),
-    "lagco.evaluation": ("evaluate",),
-    "lagco.generation": ("generate",),
-    "lagco.inspection": ("info",),
+    "lagco.agents.teaching.demonstrations": ("demonstrate",),
+    "lagco.agents.training.trainer": ("train",),
+    "lagco.commands.check": ("check", "check_problem"),
+    "lagco.commands.evaluate": ("evaluate",),
+    "lagco.commands.generate": ("generate",),
+    "lagco.commands.info": ("info",),
     "lagco.latent.wrapper": ("wrap",),
-    "lagco.pretraining": ("embed", "pretrain"),
-    "lagco.rendering": ("render",),
+    "lagco.commands.pretrain": ("embed", "pretrain"),
+    "lagco.commands.render": ("render",),
     "lagco.samples": ("sample",),
     "lagco.solving": ("solve",),
 }
@@ -67,10 +70,16 @@ __all__ = ["__version__", *sorted(_HOME_OF)]
 
 if TYPE_CHECKING:
     from lagco.agents.bundle import load as load
-    from lagco.agents.demonstrations import demonstrate as demonstrate
-    from lagco.agents.training import train as train
-    from lagco.checking import check as check
-    from lagco.checking import check_problem as check_problem
+    from lagco.agents.teaching.demonstrations import demonstrate as demonstrate
+    from lagco.agents.training.trainer import train as train
+    from lagco.commands.check import check as check
+    from lagco.commands.check import check_problem as check_problem
+    from lagco.commands.evaluate import evaluate as evaluate
+    from lagco.commands.generate import generate as generate
+    from lagco.commands.info import info as info
+    from lagco.commands.pretrain import embed as embed
+    from lagco.commands.pretrain import pretrain as pretrain
+    from lagco.commands.render import render as render
     from lagco.core.env import ContinuousEnv as ContinuousEnv
     from lagco.core.graph import GraphView as GraphView
     from lagco.core.pooling import Concat as Concat
@@ -88,13 +97,7 @@ if TYPE_CHECKING:
     from lagco.core.spec import Object as Object
     from lagco.core.spec import Path as Path
     from lagco.core.spec import SubGraph as SubGraph
-    from lagco.evaluation import evaluate as evaluate
-    from lagco.generation import generate as generate
-    from lagco.inspection import info as info
     from lagco.latent.wrapper import wrap as wrap
-    from lagco.pretraining import embed as embed
-    from lagco.pretraining import pretrain as pretrain
-    from lagco.rendering import render as render
     from lagco.samples import sample as sample
     from lagco.solving import solve as solve
 
@@ -113,8 +116,9 @@ def __dir__() -> list[str]:
     return sorted([*__all__, *_PARTS])
 
 
-from lagco.compiled_code import choose_folder  # noqa: E402 - after BEGAN
-from lagco.registration import register_environments  # noqa: E402
+from lagco.problem_table import register_environments  # noqa: E402
+from lagco.runtime.compiled_code import choose_folder, prepare_compiler  # noqa: E402 - after BEGAN
 
 choose_folder()  # before anything is compiled
+prepare_compiler()
 register_environments()  # cheap: a problem's class is imported when one is made

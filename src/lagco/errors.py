@@ -9,6 +9,8 @@ from types import ModuleType
 
 #: largest number of known names listed in a message
 _LISTED = 20
+#: characters of a name that are compared with known names
+_COMPARED = 200
 
 
 class LagcoError(Exception):
@@ -54,15 +56,25 @@ class TooLarge(LagcoError):
     """An instance is larger than what a padded agent was trained for; it is not decided on."""
 
 
-def close_to(name: object, known: Iterable[str]) -> list[str]:
-    """The closest of the `known` names, if any is close."""
-    return difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
+def close_to(name: object, known: Iterable[str], most: int = 1) -> list[str]:
+    """The closest of the `known` names, at most so many, if any is close."""
+    # the time of a comparison grows with the product of both lengths
+    return difflib.get_close_matches(str(name)[:_COMPARED], list(known), n=most, cutoff=0.5)
 
 
-def suggest(kind: str, name: object, known: Iterable[str]) -> str:
-    """Return the message for an unknown `name`, with the closest of the `known` names."""
+def suggest(
+    kind: str, name: object, known: Iterable[str], likely: Iterable[str] | None = None
+) -> str:
+    """Return the message for an unknown `name`, with the closest of the `known` names.
+
+    Args:
+        kind: what is named.
+        name: the name that is not known.
+        known: the names that are.
+        likely: those among which the closest is sought; all without.
+    """
     names = list(known)
-    close = close_to(name, names)
+    close = close_to(name, names if likely is None else likely)
     hint = f"did you mean {close[0]!r}? " if close else ""
     more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
     return f"unknown {kind} {name!r}: {hint}known are {', '.join(names[:_LISTED])}{more}"
@@ -83,3 +95,8 @@ def require_extra(module: str, extra: str, purpose: str) -> ModuleType:
             f"{purpose} needs {module.split('.')[0]!r}, which the extra {extra!r} brings: "
             f"pip install 'lagco[{extra}]'"
         ) from error
+
+
+def readable(text: str) -> str:
+    """Text that can be written: bytes of file names that are not UTF-8 are spelled out."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

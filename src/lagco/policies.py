@@ -7,8 +7,9 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.core.env import ContinuousEnv, draw_valid_action
+from lagco.core.env import ContinuousEnv, Previews, draw_valid_action
 from lagco.errors import UnknownName, UsageError, suggest
+from lagco.runtime.stopping import stop_flag
 
 
 class Policy(Protocol):
@@ -48,15 +49,18 @@ class GreedyPolicy:
     name = "greedy"
 
     def act(self, env: ContinuousEnv, rng: np.random.Generator, explore: bool = True) -> Any:
-        """The best action one step ahead; None if there is none."""
+        """The best action one step ahead; None if there is none.
+
+        Where the time of an answer is over, the best of those that were looked at until then.
+        """
         env = cast("ContinuousEnv", env.unwrapped)
-        preview = getattr(env, "preview", None)
+        preview = env.preview if isinstance(env, Previews) else None
         if preview is None:
             raise UsageError(
                 f"greedy needs {type(env).__name__}.preview(actions), the value by which to rank "
                 "actions one step ahead; define it or choose another policy"
             )
-        most = -np.inf
+        most, over = -np.inf, stop_flag()
         best: list[Array] = []
         for actions in env.valid_chunks():
             if len(actions):
@@ -64,6 +68,8 @@ class GreedyPolicy:
                 if values.max() > most:
                     most, best = values.max(), []
                 best.append(actions[values == most])
+            if over[0] and best:  # what was looked at has to do
+                break
         ties = np.concatenate(best) if best else ()
         return ties[rng.integers(len(ties))] if len(ties) else None
 

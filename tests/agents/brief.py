@@ -8,7 +8,7 @@ import numpy as np
 
 from lagco.agents.config import train_config
 from lagco.agents.registry import method_names, method_of
-from lagco.generation import generate_instance
+from lagco.commands.generate import generate_instance
 from lagco.problems import list_problems, problem_class
 from tests.latent.conftest import brief_space
 

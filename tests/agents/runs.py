@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 from lagco.agents.config import applicable_settings
-from lagco.agents.training import train
-from lagco.generation import generate_instance
+from lagco.agents.training.trainer import train
+from lagco.commands.generate import generate_instance
 from tests.latent.conftest import brief_encoder
 
 SETTINGS = {"steps": 1024, "rollout": 256, "envs": 4, "epochs": 2, "seed": 5}

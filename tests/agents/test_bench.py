@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lagco.agents.bench import time_decisions
-from lagco.agents.throughput import PARTS, PartClock, bench_throughput
+import pytest
+
+from lagco.agents.registry import METHODS
+from lagco.bench.decisions import time_decisions
+from lagco.bench.training import PARTS, PartClock, bench_throughput
 from lagco.problems import problem_class
 
 
@@ -54,3 +57,27 @@ def test_a_part_within_another_counts_once():
     assert watched.outer() == 2
     assert clock.seconds["search"] > 0 and clock.seconds["encode"] > 0
     assert clock.seconds["observe"] == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "parts"),
+    [
+        ("projection", ["encode", "actions", "observe", "policy", "search"]),
+        ("p-discrete-m", ["observe", "policy", "choose"]),
+        ("iterative", ["encode", "actions", "list", "observe", "values"]),
+    ],
+)
+def test_parts_of_decisions_are_those_of_the_one_way_to_decide(method, parts, monkeypatch):
+    """What is timed is `act` itself, and its parts add up to it."""
+    tsp = problem_class("tsp")
+    instance = tsp.generate(8)
+    found = time_decisions(tsp, instance, method, decisions=4)
+    assert list(found.parts) == parts
+    assert all((times > 0).all() for times in found.parts.values())
+
+    class Unclocked:
+        def act(self, rng, explore):
+            return 0
+
+    monkeypatch.setattr(type(METHODS[method]), "actor", lambda *arguments: Unclocked())
+    assert list(time_decisions(tsp, instance, method, decisions=4).parts) == ["decision"]

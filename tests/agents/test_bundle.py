@@ -14,9 +14,9 @@ from safetensors.numpy import load_file, save
 import lagco
 from lagco.agents.bundle import AGENT
 from lagco.agents.shipped import FOLDER, default_agent
+from lagco.commands.generate import generate_instance
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError
-from lagco.generation import generate_instance
 from lagco.latent.files import SPACE
 from lagco.problems import problem_class
 from tests.agents.runs import instances, trained
@@ -90,6 +90,11 @@ def edit(folder, **changes):
 
 def forged(change=None, tensors=None):
     return lambda folder: forge(AGENT, folder, change, tensors)
+
+
+def linked(path):
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to(path.with_name("elsewhere"))
 
 
 HOSTILE = {
@@ -205,7 +210,17 @@ HOSTILE = {
         lambda f: (f / "agent.safetensors").unlink(),
         r"agent\.safetensors: no such file",
     ),
-    "no description": (lambda f: (f / "agent.json").unlink(), r"agent\.json: no such file"),
+    "weights beyond measure": (
+        forged(tensors=lambda a: a["policy.0.weight"].fill(3e38)),
+        r"agent\.safetensors: tensor 'policy\.0\.weight' holds numbers as large as 3e\+38, they reach",
+    ),
+    "a linked space": (lambda f: linked(f / "space"), r"space: is a link; copy the folder itself"),
+    "a linked encoder": (lambda f: linked(f / "space" / "encoder"), r"encoder: is a link"),
+    "linked weights": (
+        lambda f: linked(f / "agent.safetensors"),
+        r"agent\.safetensors: cannot be read \(it is a link",
+    ),
+    "no description": (lambda f: (f / "agent.json").unlink(), "training has not finished"),
     "no space": (lambda f: shutil.rmtree(f / "space"), "space"),
 }
 
@@ -253,7 +268,7 @@ def test_a_network_for_another_observation_is_refused(method, columns, tmp_path)
 def test_weights_beyond_measure_are_named(tmp_path):
     """A proto-action that is not finite has no nearest action."""
     folder = shutil.copytree(trained("soft-projection"), tmp_path / "copy")
-    forge(AGENT, folder, tensors=lambda a: [a[f"policy.{i}.weight"].fill(3e38) for i in range(3)])
+    forge(AGENT, folder, tensors=lambda a: [a[f"policy.{i}.weight"].fill(9e14) for i in range(3)])
     env = problem_class("tsp")(instances()[0])
     env.reset(seed=0)
     with np.errstate(all="ignore"), pytest.raises(LagcoError, match="not finite; are weights too"):
@@ -278,7 +293,7 @@ def test_a_scorer_for_another_observation_is_refused(folder):
         (put("facts", "actions", value=10**12), r"actions: is 1000000000000, it must be 1 to"),
         (put("facts", "actions", value=13), r"'policy\.2\.weight' has shape \(12, 64\)"),
         (put("facts", "actions", value="12"), "actions: is '12', it must be an integer"),
-        (put("facts", "views", value={"cities": [3]}), "views.cities: has 1 entries"),
+        (put("facts", "views", value={"cities": [3]}), "views.cities: has 1 entry"),
         (lambda c: c["facts"].pop("views"), "has no 'views'"),
     ],
 )

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco.agents.demonstrations import KIND, RecordedTeacher, read_demonstrations
-from lagco.agents.teachers import make_teacher
-from lagco.agents.training import train
+from lagco.agents.teaching.demonstrations import KIND, RecordedTeacher, read_demonstrations
+from lagco.agents.teaching.teachers import make_teacher
+from lagco.agents.training.trainer import train
 from lagco.errors import LagcoError, UsageError
 from lagco.problems import problem_class
 from lagco.problems.tsp.env import TSP

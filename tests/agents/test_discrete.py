@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco.agents.discrete import without_summary
-from lagco.agents.padding import PaddedActions, PaddingObservation, TooLarge, Widths
+from lagco.agents.methods.discrete import without_summary
+from lagco.agents.padding.observation import PaddedActions, PaddingObservation, TooLarge, Widths
 from lagco.core.spec import Function
 from lagco.errors import LagcoError, SpecError, UsageError
 from lagco.problems import problem_class
@@ -289,7 +289,7 @@ def test_episodes_of_every_problem(method, name):
     observations = env.reset()
     for _ in range(25):
         assert observations.shape == (2, *env.observation_space.shape)
-        masks = np.stack(env.env_method("action_masks"))
+        masks = env.action_masks()
         assert masks.shape == (2, env.action_space.n)
         actions = rng.integers(env.action_space.n, size=2)
         if method.endswith("-m"):
@@ -334,7 +334,7 @@ def test_actor_agrees_with_the_model():
     weights = weights_of("p-discrete-m", model)
     actor = make_actor("p-discrete-m", problem, weights, METHODS["p-discrete-m"].facts(env))
     for _ in range(5):
-        chosen, _ = model.predict(observation, deterministic=True, action_masks=env.action_masks())
+        chosen, _ = model.predict(observation, deterministic=True)
         assert actor.act(np.random.default_rng(0), explore=False) == chosen[0]
         observation, *_ = env.step(chosen)
 

@@ -12,14 +12,14 @@ import pytest
 import torch
 
 import lagco
-from lagco.agents.network import perceptron
-from lagco.agents.projection import ProjectionActor
+from lagco.agents.inference.perceptron import perceptron
+from lagco.agents.methods.projection import ProjectionActor
 from lagco.agents.shipped import FOLDER
-from lagco.core.declaration import read_declaration
-from lagco.core.descriptors import STRUCTURAL
+from lagco.commands.generate import generate_instance
+from lagco.core.declaring.declaration import read_declaration
+from lagco.core.declaring.descriptors import STRUCTURAL
 from lagco.core.spec import Edge, Function, Object
 from lagco.errors import MissingExtra, UsageError
-from lagco.generation import generate_instance
 from lagco.problems import problem_class
 from lagco.rollout import Episode
 from tests.agents.runs import instances, settings, trained
@@ -86,7 +86,7 @@ def dumped(agent, env, episode_states):
         about.append({"functions": functions, "valid": parts[valid].tolist()})
         raw = actor.act(rng, False)
         taken = env.parts_from_actions(np.asarray([raw]))[0]
-        expected.append([np.atleast_1d(taken).tolist(), actor.look().tolist()])
+        expected.append([np.atleast_1d(taken).tolist(), actor.observe().tolist()])
     return arrays, about, expected
 
 

@@ -5,12 +5,12 @@ import pytest
 import torch
 
 import lagco
-from lagco.agents.fine_tuning import EncoderTuner
-from lagco.agents.rounds import given_callbacks
-from lagco.agents.teachers import EpisodeTeacher, make_teacher
-from lagco.agents.training import Trainer, train
+from lagco.agents.teaching.fine_tuning import EncoderTuner
+from lagco.agents.teaching.teachers import EpisodeTeacher, make_teacher
+from lagco.agents.training.callback import given_callbacks
+from lagco.agents.training.trainer import Trainer, train
+from lagco.commands.generate import generate_instance
 from lagco.errors import UsageError
-from lagco.generation import generate_instance
 from lagco.problems import problem_class
 from lagco.problems.max_cut.env import MaxCut
 from tests.agents.runs import instances

@@ -4,11 +4,17 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco.agents.action_tables import labelled_actions
-from lagco.agents.teachers import EpisodeTeacher, GreedyTeacher, SolverTeacher, make_teacher
-from lagco.agents.training import train
+from lagco.agents.inference.action_tables import labelled_actions
+from lagco.agents.teaching.teachers import (
+    EpisodeTeacher,
+    GreedyTeacher,
+    SolverTeacher,
+    make_teacher,
+)
+from lagco.agents.training.trainer import train
+from lagco.commands.generate import generate_instance
 from lagco.errors import UsageError
-from lagco.generation import generate_instance
+from lagco.policies import RandomPolicy
 from lagco.problems import problem_class
 from lagco.problems.tsp.env import TSP
 from tests.agents.runs import instances
@@ -94,7 +100,7 @@ def test_the_solver_goes_on_from_where_a_learner_got_to():
 
 def test_a_problem_with_nothing_but_rules_is_taught_by_its_best_episodes():
     env = problem_class("traffic")(instances("traffic")[0])
-    teacher = EpisodeTeacher(3)
+    teacher = EpisodeTeacher(3, RandomPolicy())
     env.reset(seed=7)
     teacher.begin(env, 7)
     best = None
@@ -178,3 +184,17 @@ def test_the_command_line_takes_a_teacher(tmp_path):
     assert agent.name == "taught-projection"
     assert agent.description["config"]["teacher"] == "greedy"
     assert agent.solve(data[0]).objective > 0
+
+
+def test_a_linear_ranker_is_trained_continued_and_loaded(tmp_path):
+    changes = {"ranker_layers": 0, "steps": 512}
+    once = taught(tmp_path / "once", "max-cut", **changes)
+    taught(tmp_path / "twice", "max-cut", **(changes | {"steps": 256}))
+    for agent in (once, lagco.load(tmp_path / "once")):
+        columns = len(agent.description["facts"]["candidate_columns"])
+        assert agent.weights["ranker.last.weight"].shape == (1, columns)
+    more = taught(tmp_path / "twice", "max-cut", **changes)
+    assert more.weights["ranker.last.weight"].shape == (1, columns)
+    assert np.abs(once.weights["ranker.last.weight"]).max() > 0.0
+    instance = instances("max-cut")[0]
+    assert once.solve(instance, episodes=1).objective is not None

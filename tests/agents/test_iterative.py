@@ -7,21 +7,24 @@ from itertools import pairwise
 import gymnasium as gym
 import numpy as np
 import pytest
+import torch
 from stable_baselines3.common.callbacks import BaseCallback
 
-from lagco.agents import action_tables, q_network
-from lagco.agents.action_tables import (
+from lagco.agents.config import train_config
+from lagco.agents.inference import action_tables
+from lagco.agents.inference.action_tables import (
     ActionTables,
     nearest_actions,
     nearest_products,
     read_actions,
 )
-from lagco.agents.config import train_config
-from lagco.agents.iterative import IterativeMethod
-from lagco.agents.network import Perceptron
-from lagco.agents.q_network import SplitQ
-from lagco.agents.replay import GOES_ON, TERMINATED, TRUNCATED, ActionReplayBuffer
+from lagco.agents.inference.perceptron import Perceptron
+from lagco.agents.inference.q_values import ActionValues
+from lagco.agents.learning.networks import join_parameters
+from lagco.agents.learning.replay import GOES_ON, TERMINATED, TRUNCATED, ActionReplayBuffer
+from lagco.agents.methods.iterative import IterativeMethod
 from lagco.problems import problem_class
+from lagco.runtime.one_thread import one_thread
 from tests.agents.brief import (
     PROBLEMS,
     RandomActor,
@@ -76,27 +79,20 @@ def test_all_valid_actions_are_offered(name, reduce, rng):
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_split_network_equals_the_plain_one(name, rng, monkeypatch):
+def test_split_network_equals_the_plain_one(name, rng):
     views = [state_of(name, seed) for seed in range(3)]
     width = views[0].space.scale.width
     sets = [read_actions(view, rng)[1] for view in views]
-    sets.insert(1, ActionTables(sets[0].tables[:1], (0,), np.zeros((0, 1), np.int64)))
-    observations = rng.normal(size=(4, 5)).astype(np.float32)
+    observations = rng.normal(size=(3, 5)).astype(np.float32)
     layers = random_layers(rng, 5 + width)
-    plain = Perceptron(layers)
-    expected = [
-        plain(np.concatenate([np.tile(o, (len(s), 1)), s.vectors(width)], axis=1))[:, 0]
-        for o, s in zip(observations, sets, strict=True)
-    ]
-    network = SplitQ(layers, 5)
-    for chunk in (32_768, 10):
-        monkeypatch.setattr(q_network, "_CHUNK", chunk)
-        for found, wanted in zip(network.values(observations, sets), expected, strict=True):
-            assert found == pytest.approx(wanted, abs=1e-4)
-    best = [v.max() if len(v) else 0.0 for v in expected]
+    plain, network = Perceptron(layers), ActionValues(layers, 5)
+    best = []
+    for observation, actions in zip(observations, sets, strict=True):
+        inputs = [np.tile(observation, (len(actions), 1)), actions.vectors(width)]
+        wanted = plain(np.concatenate(inputs, axis=1))[:, 0]
+        assert network.values(observation, actions) == pytest.approx(wanted, abs=1e-4)
+        best.append(wanted.max())
     assert network.maxima(observations, sets) == pytest.approx(best, abs=1e-4)
-    halved = network.maxima(observations, [s.compact() for s in sets])
-    assert halved == pytest.approx(best, abs=0.02)
 
 
 @pytest.mark.parametrize("name", ["placement", "traffic"])
@@ -129,7 +125,7 @@ def test_the_nearest_actions_are_kept_as_components(name, reduce, rng):
             assert [len(np.unique(column)) for column in actions.index.T] == tables
         if name == "traffic" and reduce is None:
             assert actions.index is not None
-            assert len(actions.tables) == 1 + view.layout.path.reader.positions
+            assert len(actions.tables) == 1 + view.layout.last.reader.positions
 
 
 # -- returns
@@ -225,6 +221,72 @@ def test_episode_cut_off_goes_on_with_its_own_last_state():
     assert not env.cut_off
 
 
+# -- updates
+
+
+def after_some_steps(**given):
+    env, config = training_env("iterative", "placement", envs=4, steps=400, **given)
+    model = IterativeMethod().model(env, config)
+    with one_thread():
+        model.learn(240)
+    return model
+
+
+def test_targets_are_returns_and_the_best_value_of_the_target_network():
+    model = after_some_steps(target_every=40)
+    buffer = model.replay_buffer
+    with torch.no_grad():
+        model.q_net[0].weight += 0.1  # the target network stays as it was
+    returns = buffer.sample(40)
+    found = model.targets(returns).numpy()
+    valued = np.flatnonzero(returns.places >= 0)
+    assert len(valued) > 10
+    expected = returns.rewards.copy()
+    observations, sets = buffer.states(returns.places[valued])
+    for at, observation, actions in zip(valued, observations, sets, strict=True):
+        repeated = np.tile(observation, (len(actions), 1))
+        inputs = np.concatenate([repeated, actions.vectors(buffer.action_width)], axis=1)
+        with torch.no_grad():
+            best = model.q_net_target(torch.from_numpy(inputs)).max()
+        expected[at] += returns.discounts[at] * float(best)
+    assert found == pytest.approx(expected, abs=1e-4)
+
+
+def test_the_loss_is_quadratic_up_to_an_error_of_1_and_linear_beyond():
+    model = after_some_steps()
+    returns = model.replay_buffer.sample(32)
+    inputs = torch.from_numpy(returns.inputs)
+    values = model.q_net(inputs).detach().numpy()
+    errors = np.linspace(-3.0, 3.0, len(values), dtype=np.float32)
+    size = np.abs(errors)
+    expected = np.where(size < 1, errors**2 / 2, size - 0.5).mean()
+    loss = model.loss(inputs, torch.from_numpy(values - errors))
+    assert loss.item() == pytest.approx(expected, abs=1e-4)
+
+
+def test_an_update_is_a_step_of_adam_by_the_cut_gradient():
+    model = after_some_steps(max_grad_norm=0.01)
+    twin = copy.deepcopy(model.q_net)
+    joined = join_parameters(twin)
+    optimizer = torch.optim.Adam([joined], lr=1e-4, eps=1e-7)
+    state = copy.deepcopy(model.policy.optimizer.state_dict())
+    state["param_groups"][0]["fused"] = False
+    optimizer.load_state_dict(state)
+    before = model.replay_buffer.rng.bit_generator.state
+    returns = model.replay_buffer.sample(32)
+    targets = model.targets(returns)
+    model.replay_buffer.rng.bit_generator.state = before
+    model.train(1, 32)
+    values = twin(torch.from_numpy(returns.inputs))
+    torch.nn.functional.smooth_l1_loss(values, targets).backward()
+    norm = joined.grad.norm()
+    assert norm > 0.01
+    joined.grad *= 0.01 / norm
+    optimizer.step()
+    for found, expected in zip(model.q_net.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
+
+
 # -- training
 
 
@@ -252,10 +314,11 @@ def test_target_network_is_copied_at_the_interval():
     model = IterativeMethod().model(env, config)
     observation = np.zeros((1, env.observation_space.shape[0]), np.float32)
     env.reset()
-    actions = env.offer()[0].compact()
+    actions = env.offer()
 
     def target():
-        return model.split_target.maxima(observation, [actions])[0]
+        q = model.q_net_target.over_actions(observation.shape[1])
+        return q.maxima(observation, actions[:1])[0]
 
     first = target()
     model.learn(192)

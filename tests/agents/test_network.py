@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from lagco.agents.network import layer_arrays, perceptron
+from lagco.agents.inference.perceptron import perceptron
+from lagco.agents.learning.networks import layer_arrays
 
 
 @pytest.mark.parametrize("activation", [nn.LeakyReLU, nn.ReLU, nn.Tanh, nn.ELU])

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from lagco.agents.ranker import Ranker, ranker_shapes, take_ranker
-from lagco.agents.ranker_network import RankerNetwork
+from lagco.agents.inference.ranker import (
+    LinearRanker,
+    Ranker,
+    make_ranker,
+    ranker_shapes,
+    take_ranker,
+)
+from lagco.agents.teaching.ranker_network import LinearRankerNetwork, RankerNetwork
 from lagco.errors import LagcoError, UsageError
 from lagco.store import Tensors
 
@@ -82,6 +88,28 @@ def test_arrays_that_do_not_fit_each_other_are_refused(name, change, tmp_path):
         arrays[name] = change(arrays[name])
     with pytest.raises(LagcoError, match="agent.safetensors"):
         take_ranker(Tensors(tmp_path / "agent.safetensors", arrays, LagcoError))
+
+
+def test_a_linear_ranker_sums_columns_and_equals_torch(tmp_path):
+    made = LinearRankerNetwork(6)
+    candidates, _ = sample(0)
+    mask = torch.ones(candidates.shape[:2], dtype=torch.bool)
+    made.standardise_by(torch.from_numpy(candidates), None, mask)
+    with torch.no_grad():
+        made.last.weight.copy_(torch.arange(6.0))
+        expected = made(torch.from_numpy(candidates), None, mask).numpy()
+    arrays = made.arrays()
+    take_ranker(Tensors(tmp_path / "agent.safetensors", dict(arrays), LagcoError))
+    compiled = make_ranker(arrays)
+    assert isinstance(compiled, LinearRanker)
+    for state, rows in enumerate(candidates):
+        pairs = np.zeros((len(rows), len(rows), 2), np.float32)  # it does not look at them
+        np.testing.assert_allclose(compiled(rows, pairs), expected[state], atol=1e-5)
+    with pytest.raises(UsageError, match="trained on 6 features of candidates, here are 5"):
+        compiled(candidates[0, :, :5], None)
+    arrays["ranker.last.weight"] = arrays["ranker.last.weight"][:, :4]
+    with pytest.raises(LagcoError, match="agent.safetensors"):
+        take_ranker(Tensors(tmp_path / "agent.safetensors", dict(arrays), LagcoError))
 
 
 def test_the_shapes_in_a_file_are_those_of_the_network():

@@ -7,7 +7,7 @@ import pytest
 
 import lagco
 from lagco.agents.config import train_config
-from lagco.agents.scorer import Scorer, n_step_returns
+from lagco.agents.learning.scorer import Scorer, n_step_returns
 from lagco.errors import UsageError
 from tests.agents.runs import instances, trained
 

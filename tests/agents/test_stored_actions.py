@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lagco.agents.action_tables import ActionTables
-from lagco.agents.stored_actions import SharedArrays, flattened, unflattened
+from lagco.agents.inference.action_tables import ActionTables
+from lagco.agents.learning.stored_actions import SharedArrays, flattened, unflattened
 
 
 def offered(rng, valid, changed=True):
@@ -24,12 +24,6 @@ def stored_sets(rng):
     return [first, second, alone, third]
 
 
-def listed(actions):
-    index = np.zeros((len(actions), len(actions.tables)), np.int64)
-    actions.write_index(index)
-    return index
-
-
 def test_only_the_valid_rows_are_actions(rng):
     valid = np.arange(12) % 3 > 0
     actions = offered(rng, valid)
@@ -37,14 +31,14 @@ def test_only_the_valid_rows_are_actions(rng):
     listed = np.stack(np.divmod(np.arange(12), 4), axis=1)[valid]
     expected = [np.concatenate([actions.tables[0][a], actions.tables[1][b]]) for a, b in listed]
     assert np.array_equal(actions.vectors(5), expected)
-    index = np.zeros((8, 3), np.int32)
-    actions.packed.write_index(index)
-    assert np.array_equal(index[:, :2], listed) and not index[:, 2].any()
+    assert np.array_equal(actions.rows, listed)
+    assert [actions.place(i) for i in range(8)] == np.flatnonzero(valid).tolist()
 
 
 def test_equal_arrays_are_kept_and_written_once(rng):
     first, second, _, third = stored_sets(rng)
-    assert second.vectors is first.vectors and third.vectors is not first.vectors
+    assert all(a is b for a, b in zip(second.tables, first.tables, strict=True))
+    assert third.tables[1] is not first.tables[1]
     assert second.index is first.index and third.index is first.index
     arrays = flattened([first, second, third])
     assert len(arrays["indices.shape"]) == 1 and len(arrays["tables.1.rows"]) == 2
@@ -53,11 +47,11 @@ def test_equal_arrays_are_kept_and_written_once(rng):
 def test_sets_are_read_as_they_were_written(rng):
     sets = stored_sets(rng)
     found = unflattened(flattened(sets), 5)
-    assert found[1].vectors is found[0].vectors and found[1].index is found[0].index
+    assert found[1].tables[1] is found[0].tables[1] and found[1].index is found[0].index
     for one, other in zip(sets, found, strict=True):
-        assert len(one) == len(other) and one.layout == other.layout
-        assert np.array_equal(one.vectors, other.vectors)
-        assert np.array_equal(listed(one), listed(other))
+        assert one.starts == other.starts
+        assert all(map(np.array_equal, one.tables, other.tables))
+        assert np.array_equal(one.rows, other.rows)
 
 
 @pytest.mark.parametrize(

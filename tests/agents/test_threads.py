@@ -12,9 +12,9 @@ import pytest
 import torch
 from threadpoolctl import ThreadpoolController
 
-from lagco.agents.action_tables import ActionTables
-from lagco.agents.q_network import SplitQ
-from lagco.one_thread import one_thread
+from lagco.agents.inference.action_tables import ActionTables
+from lagco.agents.inference.q_values import ActionValues
+from lagco.runtime.one_thread import one_thread
 
 _SCRIPT = """
 import sys
@@ -33,11 +33,11 @@ def test_values_of_many_actions_do_not_depend_on_threads(rng):
     table = rng.standard_normal((actions, width)).astype(np.float32)
     sets = [ActionTables((table,), (0,), None)] * 3
     observations = rng.standard_normal((3, width)).astype(np.float32)
-    q, found = SplitQ(layers, width), []
+    q, found = ActionValues(layers, width), []
     for threads in (1, 2, 4):
         with ThreadpoolController().limit(limits=threads):
-            values = q.values(observations[:1], sets[:1])
-            found.append((values[0].tobytes(), q.maxima(observations, sets).tobytes()))
+            values = q.values(observations[0], sets[0])
+            found.append((values.tobytes(), q.maxima(observations, sets).tobytes()))
     assert found[0] == found[1] == found[2]
 
 

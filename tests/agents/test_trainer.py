@@ -18,7 +18,8 @@ from stable_baselines3.common.callbacks import (
 
 import lagco
 from lagco.agents.registry import METHODS
-from lagco.agents.training import Trainer
+from lagco.agents.teaching.teachers import make_teacher
+from lagco.agents.training.trainer import Trainer
 from lagco.errors import LagcoError, MissingExtra, UnknownName, UsageError
 from lagco.problems import problem_class
 from tests.agents.runs import instances, settings, trained
@@ -74,7 +75,7 @@ def test_fewer_steps_than_were_done_change_nothing(tmp_path):
 
 def test_a_trainer_learns_so_many_more_steps(tmp_path):
     options = settings("projection") | {"encoder": brief_encoder("tsp")}
-    trainer = lagco.agents.training.Trainer("tsp", instances(), tmp_path / "a", **options)
+    trainer = lagco.agents.training.trainer.Trainer("tsp", instances(), tmp_path / "a", **options)
     assert trainer.steps == 0
     trainer.learn(512)
     assert trainer.steps == 512
@@ -371,3 +372,56 @@ def test_a_run_says_that_it_pre_trains_only_when_it_does(tmp_path):
     assert not given.pretrains
     given.learn(256)
     assert not trainer("given", encoder=brief_encoder("tsp")).pretrains
+
+
+# -- folders
+
+
+def test_another_run_in_the_folder_is_named_by_what_differs(tmp_path):
+    run(tmp_path / "agent", "p-discrete-m", steps=256, encoder=None)
+    with pytest.raises(LagcoError, match=r"another run \(gamma is 0\.\d+ there and 0\.5 here\)"):
+        run(tmp_path / "agent", "p-discrete-m", steps=256, encoder=None, gamma=0.5)
+    other = settings("p-discrete-m") | {"method": "p-discrete-m", "steps": 256}
+    with pytest.raises(LagcoError, match=r"another run \(other instances, other pad to\)"):
+        lagco.train("tsp", instances()[1:], tmp_path / "agent", pad_to=instances(), **other)
+
+
+def failing(local, others):
+    raise ValueError("a callback of the user's own")
+
+
+def test_a_run_that_fails_leaves_nothing_that_looks_like_an_agent(tmp_path):
+    (tmp_path / "notes.txt").touch()
+    for out in (tmp_path / "new", tmp_path):
+        with pytest.raises(ValueError, match="own"):
+            run(out, "p-discrete-m", steps=256, encoder=None, callbacks=failing)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"notes.txt", "tensorboard"}  # a log is no agent
+
+
+def test_a_stopped_run_is_no_broken_agent(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, "p-discrete-m", steps=1024, encoder=None, callbacks=Interrupt(700))
+    with pytest.raises(LagcoError, match="training has not finished; the same lagco train"):
+        lagco.evaluate(tmp_path, instances(), episodes=1, progress=False)
+
+
+def test_a_teacher_that_there_is_not_is_refused_before_anything_is_trained(tmp_path, monkeypatch):
+    monkeypatch.setattr("lagco.agents.training.trainer.Trainer._space", None)  # pre-trains
+    with pytest.raises(UsageError, match="did you mean 'solver'"):
+        lagco.train("tsp", instances(), tmp_path, method="taught-projection", teacher="slover")
+
+
+def test_a_default_agent_stands_for_itself_everywhere(tmp_path):
+    own = lagco.load("default", "tsp")
+    assert lagco.info("tsp")["sha256"] == own.description["sha256"]
+    teacher = make_teacher("default", problem_class("tsp"))
+    assert teacher._policy.description["sha256"] == own.description["sha256"]
+    settings = {"method": "taught-projection", "steps": 8192, "epochs": 1}
+    trainer = Trainer("tsp", instances(), tmp_path / "agent", init="default", **settings)
+    assert trainer._start.description["sha256"] == own.description["sha256"]
+    found = lagco.evaluate("default", instances(), episodes=1, progress=False)
+    again = lagco.evaluate(own, instances(), episodes=1, progress=False)
+    assert found.as_dict() == again.as_dict()
+    with pytest.raises(UnknownName, match="give the name of the problem, such as 'tsp'"):
+        lagco.load("default")

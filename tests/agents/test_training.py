@@ -14,17 +14,19 @@ import numpy as np
 import pytest
 
 import lagco
-from lagco.agents.bench import bench_latency
 from lagco.agents.config import train_config
-from lagco.agents.network import _falling
+from lagco.agents.learning.ppo import _falling
 from lagco.agents.registry import METHODS
-from lagco.agents.rotation import InstanceDeck
-from lagco.agents.training import RUN_KIND, chosen_instances, train
+from lagco.agents.training.reward_range import RewardRange
+from lagco.agents.training.rotation import InstanceDeck
+from lagco.agents.training.trainer import RUN_KIND, chosen_instances, train
+from lagco.bench.decisions import bench_latency
+from lagco.commands.generate import generate_instance
 from lagco.embedding.encoder import Encoder
 from lagco.errors import LagcoError, UnknownName, UsageError
-from lagco.generation import generate_instance
 from lagco.instances import References
 from lagco.problems import problem_class
+from tests.agents.brief import training_env
 from tests.agents.runs import SETTINGS, instances, settings, trained
 from tests.killed import killed_at
 from tests.latent.conftest import brief_encoder, brief_space
@@ -234,13 +236,56 @@ def test_strategies_choose_by_size():
 
 
 def test_the_deck_is_shuffled_without_replacement():
-    deck = InstanceDeck(5, "episode", np.random.default_rng(0))
+    deck = InstanceDeck(5, 0, np.random.default_rng(0))
     rounds = [[deck.draw() for _ in range(5)] for _ in range(4)]
     assert all(sorted(r) == [0, 1, 2, 3, 4] for r in rounds)
     assert len({tuple(r) for r in rounds}) > 1
-    paper = InstanceDeck(5, "paper", np.random.default_rng(0))
-    drawn = [paper.draw() for _ in range(300)]
-    assert all(len(set(drawn[i : i + 100])) == 1 for i in (0, 100, 200))
+
+
+@pytest.mark.parametrize("every", [50, 100])
+def test_the_deck_draws_another_instance_every_so_many_episodes(every):
+    deck = InstanceDeck(5, every, np.random.default_rng(0))
+    drawn = np.array([deck.draw() for _ in range(300)]).reshape(-1, every)
+    assert (drawn == drawn[:, :1]).all() and len(set(drawn[:, 0])) > 1
+
+
+def test_rewards_are_mapped_to_the_range_so_far():
+    found = RewardRange()
+    assert [found(r) for r in (2.0, 2.0, 4.0, 3.0, 0.0, 1.0)] == [0.0, 0.0, 1.0, 0.5, 0.0, 0.25]
+    other = RewardRange()
+    other.restore(found.state())
+    assert other(2.0) == 0.5
+    other.restore(RewardRange().state())
+    assert other(7.0) == 0.0
+
+
+def test_agents_learn_from_rewards_between_the_least_and_the_largest():
+    env, _ = training_env("g-discrete-m", "tsp", normalised_rewards=True)
+    plain, _ = training_env("g-discrete-m", "tsp")
+    lowest, highest = np.inf, -np.inf
+    for e in (env, plain):
+        e.reset()
+    for _ in range(20):
+        actions = env.action_masks().argmax(axis=1)
+        for mapped, reward in zip(env.step(actions)[1], plain.step(actions)[1], strict=True):
+            lowest, highest = min(lowest, reward), max(highest, reward)
+            span = highest - lowest
+            assert mapped == pytest.approx((reward - lowest) / span if span else 0.0, abs=1e-5)
+
+
+def test_the_papers_presets():
+    paper, released = (train_config(preset=preset) for preset in ("paper", "released"))
+    assert (paper.normalised_rewards, paper.rotate_every, paper.features) == (True, 100, "paper")
+    changed = {n for n, v in released.as_dict().items() if v != paper.as_dict()[n]}
+    rates = {"epochs", "learning_rate", "batch_size", "gamma", "max_grad_norm"}
+    assert changed == {"preset", *rates}
+    assert (released.learning_rate, released.batch_size, released.epochs) == (1e-4, 128, 20)
+    paper, released = (
+        train_config(preset=preset, method="iterative") for preset in ("paper", "released")
+    )
+    assert (paper.buffer, paper.standardised, paper.warm_up) == (1_000_000, False, 100)
+    assert (released.learning_rate, released.warm_up, released.max_grad_norm) == (1e-5, 1000, 5.0)
+    assert train_config(preset="paper", rotate_every=50).rotate_every == 50
 
 
 def test_configuration_comes_from_defaults_file_and_flags(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lagco.agents import rotation
+from lagco.agents.training import rotation
 from tests.agents.brief import PROBLEMS, training_env
 
 METHODS = ("g-discrete-m", "p-discrete-m", "iterative")

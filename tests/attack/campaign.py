@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -32,19 +33,20 @@ def attack(kind, count, seed, first=0, keep=None):
             _ = chosen.behaviour
             files, sealed = chosen.mutant(rng)
             folder = Path(root) / f"mutant-{number}"
-            chosen.write(folder, files)
+            odd = chosen.odd(rng)
+            chosen.write(folder, chosen.files if odd else files)
+            if odd:
+                odd.make(folder)
             try:
-                outcomes[try_mutant(chosen, folder, sealed)] += 1
+                outcome = try_mutant(chosen, folder, sealed or odd is not None)
+                if odd and outcome != "refused" and chosen.stays_inside and "link" in odd.kind:
+                    raise Finding(f"a link was followed ({outcome})")
+                outcomes[outcome] += 1
             except Finding as finding:
                 outcomes["failed"] += 1
-                findings.append((number, str(finding)))
+                findings.append((number, f"{odd}: {finding}" if odd else str(finding)))
                 if keep is not None:
                     chosen.write(Path(keep) / kind / f"{seed}-{number}", files)
-            _remove(folder)
+            shutil.rmtree(folder)
+            shutil.rmtree(folder.with_name(f"{folder.name}-kept"), ignore_errors=True)
     return outcomes, findings
-
-
-def _remove(folder):
-    for path in sorted(folder.rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
-    folder.rmdir()

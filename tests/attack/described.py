@@ -11,7 +11,13 @@ from lagco.errors import LagcoError
 from lagco.store.kind import _tensor_parts
 from lagco.store.npy import npy_bytes, parse_npy
 from lagco.store.tensors import header_of, pack_tensors, unpack_tensors
-from tests.attack.mutate import misspelled, mutated_arrays, mutated_bytes, mutated_json
+from tests.attack.mutate import (
+    misspelled,
+    mutated_arrays,
+    mutated_bytes,
+    mutated_json,
+    with_extreme_tensor,
+)
 from tests.store.forging import members_of, packed, unchecked
 
 _OWN = ("format", "version", "measured", "sha256")
@@ -104,7 +110,12 @@ def sealed_mutant(rng, files, layers):
     measured = description["measured"]
     choice = rng.random()
     if parts and choice < 0.5:
-        parts = _mutated_members(rng, parts) if layer.form == "zip" else mutated_arrays(rng, parts)
+        if layer.form == "zip":
+            parts = _mutated_members(rng, parts)
+        else:
+            change = with_extreme_tensor if rng.random() < 0.4 else mutated_arrays
+            with np.errstate(all="ignore"):
+                parts = change(rng, parts)
     elif choice < 0.55:
         measured = mutated_json(rng, measured)
     else:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lagco.generation import generate, generate_instance
+from lagco.commands.generate import generate, generate_instance
 from lagco.instances import DataSet, read, read_solution, write, write_solution
 from lagco.instances.dataset import DATA_SET, TIMES
 from lagco.instances.native import INSTANCE
@@ -59,7 +59,7 @@ def instance_native():
         instance = generate_instance(name, size=8, references=["sweeps"], sweeps=3)
         files = written(lambda folder, instance=instance: write(instance, folder / "a.npz"))
         layer = Layer(INSTANCE, "a.npz", form="zip")
-        yield Variant(files, functools.partial(_read_only, "a.npz"), _act, (layer,))
+        yield Variant(files, functools.partial(_read_only, "a.npz"), _act, (layer,), follows=True)
 
 
 def demands():
@@ -109,4 +109,5 @@ def data_set():
         return data.checksum, data.extents, [instance.checksum for instance in instances]
 
     layers = tuple(layer for layer in layers if layer.place in files)
-    yield Variant(files, load_all, about, layers)
+    read = tuple(name for name in sorted(files) if name != TIMES.description)
+    yield Variant(files, load_all, about, layers, read)

@@ -15,6 +15,8 @@ from lagco.errors import LagcoError
 
 #: seconds of CPU and bytes beyond which a mutant counts as a failure
 MOST_SECONDS, MOST_BYTES = 5.0, 500 << 20
+#: seconds by the clock after which it counts as waiting for something, such as a named pipe
+MOST_WAITING = 300.0
 
 
 class TooLong(BaseException):
@@ -42,7 +44,9 @@ def try_mutant(kind, folder, sealed):
         with _limited():
             outcome = _outcome(kind, folder, sealed)
     except TooLong:
-        raise Finding(f"took more than {MOST_SECONDS:g} s of CPU") from None
+        raise Finding(
+            f"took more than {MOST_SECONDS:g} s of CPU, or waited for {MOST_WAITING:g} s"
+        ) from None
     grown, seconds = _memory("VmHWM") - before, time.process_time() - began
     if seconds > MOST_SECONDS:
         raise Finding(f"took {seconds:.1f} s of CPU ({outcome})")
@@ -93,13 +97,19 @@ def _limited():
     def stop(*_):
         raise TooLong
 
-    old = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
+    timers = (
+        (signal.ITIMER_PROF, signal.SIGPROF, MOST_SECONDS),
+        (signal.ITIMER_REAL, signal.SIGALRM, MOST_WAITING),
+    )
+    before = [signal.signal(sign, stop) for _, sign, _ in timers]
+    for timer, _, seconds in timers:
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, old)
+        for (timer, sign, _), old in zip(timers, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(sign, old)
 
 
 def _forget_peak():

@@ -2,7 +2,8 @@
 
 Each long command is run once undisturbed. Then it is started, killed (SIGKILL, with its workers or
 alone) at a random moment and started again, a few times, and at last let go to its end. What it
-wrote must equal what the undisturbed run wrote, but for what is measured (seconds, processes).
+wrote must equal what the undisturbed run wrote, but for what is measured (seconds, processes), and
+nothing half written may be left.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Command:
         return [sys.executable, *filled]
 
 
-def _lagco(*arguments, result=None):
+def lagco_command(*arguments, result=None):
+    """A command of lagco, as a user types it."""
     return Command(("-m", "lagco", *arguments), result)
 
 
@@ -51,7 +53,6 @@ def _files(*without):
             path.relative_to(out).as_posix(): path.read_bytes()
             for path in sorted(out.rglob("*"))
             if path.is_file() and path.name not in without and "tensorboard" not in path.parts
-            and path.suffix != ".part"
         }  # fmt: skip
 
     return read
@@ -83,7 +84,7 @@ def _table(out):
 
 
 def _train(method, *more):
-    return _lagco(
+    return lagco_command(
         "train", "tsp", "--data", "{in}/data", "--encoder", "{in}/encoder", "--method", method,
         "--seed", "5", "--out", "{out}", *more, result=_agent,
     )  # fmt: skip
@@ -100,15 +101,15 @@ def _study(**more):
 
 #: every long command
 COMMANDS = {
-    "generate": _lagco(
+    "generate": lagco_command(
         "generate", "tsp", "-n", "24", "--sizes", "40-60", "--sweeps", "4000", "--workers", "1",
         "--out", "{out}", result=_files("timings.json"),
     ),
-    "generate, two workers": _lagco(
+    "generate, two workers": lagco_command(
         "generate", "ospf", "-n", "12", "--sizes", "10-14", "--sweeps", "400", "--workers", "2",
         "--out", "{out}", result=_files("timings.json"),
     ),
-    "pretrain": _lagco(
+    "pretrain": lagco_command(
         "pretrain", "tsp", "--data", "{in}/data", "--steps", "120", "--out", "{out}",
         result=_encoder,
     ),
@@ -125,21 +126,22 @@ COMMANDS = {
     "study": _study(workers=1),
     "study, two workers": _study(workers=2),
     "study, Ray": _study(workers=2, engine="ray"),
-    "report": _lagco("report", "{in}/study", "--out", "{out}/page.html", result=_files()),
-    "solve a folder": _lagco(
+    "report": lagco_command("report", "{in}/study", "--out", "{out}/page.html", result=_files()),
+    "solve a folder": lagco_command(
         "solve", "{in}/data", "--turns", "3", "--out", "{out}/table.csv", result=_table
     ),
 }  # fmt: skip
 
 
-def prepare(inputs):
+def prepare(inputs, *, study=True):
     """Data, an encoder and a finished study."""
     inputs.mkdir(parents=True, exist_ok=True)
     data = ("generate", "tsp", "-n", "8", "--sizes", "8-12", "--sweeps", "20", "--out", "{in}/data")
-    _run(_lagco(*data).argv(inputs, inputs))
+    _run(lagco_command(*data).argv(inputs, inputs))
     encoder = ("--data", "{in}/data", "--steps", "30", "--out", "{in}/encoder")
-    _run(_lagco("pretrain", "tsp", *encoder).argv(inputs, inputs))
-    _run(_study(workers=2).argv(inputs, inputs / "study"))
+    _run(lagco_command("pretrain", "tsp", *encoder).argv(inputs, inputs))
+    if study:
+        _run(_study(workers=2).argv(inputs, inputs / "study"))
 
 
 def _run(argv):
@@ -196,7 +198,7 @@ def campaign(name, count, seed, inputs, root):
                 break
             kills += 1
         _run(command.argv(inputs, out))
-        different += command.result(out) != wanted
+        different += command.result(out) != wanted or bool(list(out.rglob("*.part")))
     return kills, different
 
 

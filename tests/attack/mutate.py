@@ -91,6 +91,16 @@ WORDS = [
         "%s",
     ),
 ]
+#: tokens on which a pattern that can match a run in two ways takes square time
+LONG_WORDS = [
+    start + part * (20_000 * times // len(part)) + end
+    for times in (1, 2)
+    for start, part, end in (
+        ("", "9", "x"), ("", "9", ""), ("0.", "9", "x"), ("-", "0", "."), ("1e", "9", "-"),
+        ("", "a", ":"), ("", " ", "x"), ("", "\n", "x"), ("", "\t \n", "("), ("", "(", ""),
+        ("", "9 ", "x"), ("c", "\nc", ""), ("", "a.", "="), ('"', "\\\\", '"'),
+    )
+]  # fmt: skip
 #: JSON texts that no value is written as
 SPELLINGS = [
     "NaN",
@@ -148,6 +158,18 @@ def _other_word(rng, text):
     at = rng.randrange(len(words))
     words[at] = rng.choice(WORDS) if rng.random() < 0.6 else rng.choice(words)
     return "".join(words)
+
+
+def with_long_token(rng, content):
+    """A text with 20000 to 40000 characters in the place of a word; at times packed."""
+    try:
+        words = re.findall(r"[\w.+-]+|\s+|.", content.decode()) or [""]
+    except UnicodeDecodeError:
+        return mutated_bytes(rng, content)
+    for _ in range(rng.choice((1, 1, 2))):
+        words[rng.randrange(len(words))] = rng.choice(LONG_WORDS)
+    content = "".join(words).encode()
+    return gzip.compress(content, 1, mtime=0) if rng.random() < 0.2 else content
 
 
 def _other_lines(rng, text):
@@ -254,6 +276,24 @@ def mutated_arrays(rng, arrays):
         found[name] = _other_shape(rng, array)
     else:
         found[name] = _other_values(rng, array)
+    return found
+
+
+def with_extreme_tensor(rng, arrays):
+    """A copy of arrays by name, of which one or more hold numbers as large as there are."""
+    found = dict(arrays)
+    real = [name for name, array in found.items() if array.dtype.kind == "f" and array.size]
+    if not real:
+        return mutated_arrays(rng, arrays)
+    for name in rng.sample(sorted(real), min(len(real), rng.choice((1, 1, 2, len(real))))):
+        array = found[name].copy()
+        value = rng.choice((3e38, -3e38, 1e30, 9.9e14, -9.9e14, 1e12, 1e-38, 1e-45, 0.0))
+        value = float(np.clip(value, np.finfo(array.dtype).min, np.finfo(array.dtype).max))
+        if rng.random() < 0.6:
+            array[...] = value
+        else:
+            array *= array.dtype.type(value)
+        found[name] = array
     return found
 
 

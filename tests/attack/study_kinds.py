@@ -6,11 +6,11 @@ import functools
 import lzma
 
 from lagco.agents.config import train_config
-from lagco.study.archive import Snapshot, export
-from lagco.study.claims import CLAIM
-from lagco.study.execute import last_settings
-from lagco.study.ledger import FAILURE, NOTE, RECORD, Ledger
-from lagco.study.search_space import read_space
+from lagco.study.planning.search_space import read_space
+from lagco.study.records.archive import Snapshot, export
+from lagco.study.records.ledger import FAILURE, NOTE, RECORD, Ledger
+from lagco.study.running.claims import CLAIM
+from lagco.study.running.execute import last_settings
 from lagco.study.settings import settings_class
 from lagco.study.task import Task
 from tests.attack.described import Layer
@@ -47,7 +47,15 @@ def record():
             ledger.find(found.kind, found.key)
         return [found.content() for found in records], ledger.contents()
 
-    yield Variant(files, load_records, about, layers)
+    # the folders of a ledger may lie on other disks
+    yield Variant(files, load_records, about, layers, follows=True)
+
+
+class Inside(Variant):
+    """Text inside a packed file: in its place nothing else can stand."""
+
+    def odd(self, rng):
+        return None
 
 
 def archive():
@@ -67,7 +75,7 @@ def archive():
         return study.contents(), study.settings(), study.failures(), study.name
 
     packed = written(write)["r.jsonl.xz"]
-    yield Variant({"r.jsonl": lzma.decompress(packed)}, load_text, about)
+    yield Inside({"r.jsonl": lzma.decompress(packed)}, load_text, about)
     yield Variant({"r.jsonl.xz": packed}, lambda f: Snapshot(f / "r.jsonl.xz"), about)
 
 
@@ -100,7 +108,7 @@ def study():
         settings = settings_class(name).of(problems=("tsp",)).as_dict()
         files = written(lambda f, n=name, s=settings: Ledger(f).write_settings(n, s))
         layer = Layer(NOTE, f"studies/{name}.json")
-        yield Variant(files, functools.partial(last_settings, name), repr, (layer,))
+        yield Variant(files, functools.partial(last_settings, name), repr, (layer,), follows=True)
 
 
 _CONFIG = b"""method = "projection"

@@ -6,19 +6,20 @@ import functools
 
 import numpy as np
 
-from lagco.agents.action_tables import labelled_actions
 from lagco.agents.bundle import AGENT, load, save_bundle
-from lagco.agents.checkpoint import CHECKPOINT_KIND, restore_checkpoint, save_checkpoint
 from lagco.agents.config import train_config
-from lagco.agents.demonstrations import KIND as DEMONSTRATIONS
-from lagco.agents.demonstrations import RecordedTeacher, demonstrate
+from lagco.agents.inference.action_tables import labelled_actions
+from lagco.agents.learning.q_learning import IterativeDQN
 from lagco.agents.registry import method_of
 from lagco.agents.shipped import FOLDER
-from lagco.agents.training import RUN_KIND
-from lagco.core.declaration import read_declaration
+from lagco.agents.teaching.demonstrations import KIND as DEMONSTRATIONS
+from lagco.agents.teaching.demonstrations import RecordedTeacher, demonstrate
+from lagco.agents.training.checkpoint import CHECKPOINT_KIND, restore_checkpoint, save_checkpoint
+from lagco.agents.training.trainer import RUN_KIND
+from lagco.commands.generate import generate_instance
+from lagco.core.declaring.declaration import read_declaration
 from lagco.embedding.encoder import Encoder
 from lagco.embedding.storage import ENCODER
-from lagco.generation import generate_instance
 from lagco.latent.decoder import plain_action
 from lagco.latent.files import SPACE, load_space, save_space
 from lagco.problems import problem_class
@@ -127,10 +128,8 @@ def _next_steps(loaded):
     _env, model = loaded
     weights = [tensor.numpy().tobytes() for tensor in model.policy.state_dict().values()]
     found = [sha256(b"".join(weights)), model.num_timesteps]
-    if hasattr(model, "split_target"):
-        batch = model.replay_buffer.sample(16)
-        states = model.replay_buffer.states(batch.places[batch.places >= 0])
-        found += [model.split_target.maxima(*states).tobytes()]
+    if isinstance(model, IterativeDQN):
+        found += [model.targets(model.replay_buffer.sample(16)).numpy().tobytes()]
         found += [model._positions(0.0).tolist()]
     return found
 

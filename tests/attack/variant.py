@@ -8,7 +8,11 @@ from functools import cached_property
 from pathlib import Path
 
 from tests.attack.described import Layer, sealed_mutant, unsealed_mutant
-from tests.attack.mutate import mutated_bytes, mutated_text
+from tests.attack.mutate import mutated_bytes, mutated_text, with_long_token
+from tests.attack.places import odd_place
+
+#: share of mutants in which a file is of another kind: a link, a pipe, a folder, holes
+ODD = 0.05
 
 
 @dataclass
@@ -20,7 +24,9 @@ class Variant:
         load: of a folder; may refuse it.
         use: of what was loaded; its behaviour, to be compared.
         layers: described files among them; without, mutants are texts and may be anything.
-        mutable: places that are changed where there are no layers; all without.
+        mutable: places that are changed where there are no layers, and that may be of another kind
+            where there are; all without.
+        follows: whether a link to a file is as good as the file, since people name it.
     """
 
     files: dict[str, bytes]
@@ -28,6 +34,7 @@ class Variant:
     use: object
     layers: tuple[Layer, ...] = ()
     mutable: tuple[str, ...] = ()
+    follows: bool = False
 
     @cached_property
     def behaviour(self):
@@ -44,8 +51,20 @@ class Variant:
                 rng, self.files, self.layers
             ), sealed
         place = rng.choice(self.mutable or sorted(self.files))
-        change = mutated_bytes if rng.random() < 0.25 else mutated_text
+        choice = rng.random()
+        change = (
+            mutated_bytes if choice < 0.2 else with_long_token if choice < 0.3 else mutated_text
+        )
         return self.files | {place: change(rng, self.files[place])}, True
+
+    @property
+    def stays_inside(self):
+        """Whether reading may follow no link: what a file names must lie beside it."""
+        return bool(self.layers) and not self.follows
+
+    def odd(self, rng):
+        """What stands in the place of a file, in few mutants; None in the others."""
+        return odd_place(rng, self.mutable or self.files) if rng.random() < ODD else None
 
     @staticmethod
     def write(folder, files):
@@ -69,6 +88,8 @@ def written(write):
 
 class Overlooked(Variant):
     """Files of which a damaged one counts as none."""
+
+    stays_inside = False
 
     def mutant(self, rng):
         return super().mutant(rng)[0], True

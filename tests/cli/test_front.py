@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -11,7 +12,8 @@ import pytest
 import lagco
 from lagco.agents.shipped import list_agents, shipped_problems
 from lagco.cli import COMMANDS, main
-from lagco.cli.study import STUDIES
+from lagco.cli.studies.study import STUDIES
+from lagco.errors import LagcoError
 from lagco.instances.formats import read
 from lagco.samples import SAMPLES
 from lagco.study import export
@@ -32,7 +34,7 @@ def run(monkeypatch, capsys):
         return ended.value.code or 0, shown.out, shown.err
 
     yield command
-    lagco.progress.silence(False)
+    lagco.runtime.progress.silence(False)
 
 
 def test_help_names_every_command_and_imports_none():
@@ -40,7 +42,7 @@ def test_help_names_every_command_and_imports_none():
         "import sys; sys.argv = ['lagco', '-h']\n"
         "from lagco.cli import main\n"
         "try:\n    main()\nexcept SystemExit: pass\n"
-        "heavy = {'torch', 'numba', 'scipy', 'stable_baselines3', 'lagco.study', 'lagco.cli.study'}\n"
+        "heavy = {'torch', 'numba', 'scipy', 'stable_baselines3', 'lagco.study', 'lagco.cli.studies.study'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -212,7 +214,7 @@ def test_information_on_studies_and_records(run, tmp_path):
 
 
 def test_information_on_an_unfinished_run(tmp_path):
-    from lagco.agents.training import RUN_KIND
+    from lagco.agents.training.trainer import RUN_KIND
 
     config = {"method": "projection", "strategy": "varied", "seed": 3}
     RUN_KIND.write(tmp_path, {"identity": "0" * 64, "config": config})
@@ -221,6 +223,41 @@ def test_information_on_an_unfinished_run(tmp_path):
     assert about["kind"] == "unfinished training run"
     assert about["steps done"] == 512 and not about["checkpoint"]
     assert "lagco train" in about["to go on"]
+
+
+@pytest.mark.parametrize("text", ["steps,score\nmany,0.5\n", "nothing\n1\n", "steps\n1,2\n"])
+def test_a_damaged_curve_is_named(tmp_path, text):
+    from lagco.agents.training.curve import Table
+    from lagco.agents.training.trainer import RUN_KIND
+
+    RUN_KIND.write(tmp_path, {"identity": "0" * 64, "config": {}})
+    (tmp_path / "progress.csv").write_text(text)
+    with pytest.raises(LagcoError, match="progress.csv: not the table of a training run"):
+        lagco.info(tmp_path)
+    with pytest.raises(LagcoError, match="progress.csv: not the table of a training run"):
+        Table(tmp_path / "progress.csv").cut(512)
+
+
+def test_named_pipes_and_links_in_a_circle_are_refused_by_name(tmp_path, run):
+    circle, exported = tmp_path / "circle.tsp", tmp_path / "exported"
+    circle.symlink_to(circle.name)
+    exported.mkdir()
+    pipes = [tmp_path / "p.json", tmp_path / "p.xz", tmp_path / "p.csv", exported / "policy.json"]
+    for pipe in pipes:
+        os.mkfifo(pipe)
+    for words in (
+        ["solve", circle], ["report", circle], ["info", circle], ["info", pipes[0]],
+        ["info", pipes[1]], ["solve", tmp_path, "--out", pipes[2]], ["info", exported],
+    ):  # fmt: skip
+        code, _, errors = run(*map(str, words))
+        named = words[-1] if words[-1] is not exported else pipes[3]
+        assert code == 1 and str(named) in "".join(errors.split()), words
+
+
+def test_an_exported_policy_that_is_no_json_is_named(tmp_path):
+    (tmp_path / "policy.json").write_text("{")
+    with pytest.raises(LagcoError, match="policy.json: not an exported policy"):
+        lagco.info(tmp_path)
 
 
 def interrupted(*arguments, **options):
@@ -243,10 +280,19 @@ def test_an_interrupted_command_says_what_is_kept(
     words, function, message, run, monkeypatch, tmp_path
 ):
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "0000.npz").touch()
     monkeypatch.setattr(function, interrupted, raising=False)
     code, _, errors = run(*words)
     assert code == 130
-    assert message in " ".join(errors.split()) and "the same command goes on" in errors
+    assert message in " ".join(errors.split()) and "the same command continues" in errors
+
+
+def test_an_interrupted_generate_says_that_nothing_is_kept(run, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("lagco.generate", interrupted, raising=False)
+    code, _, errors = run("generate", "tsp", "--out", "x")
+    assert (code, errors) == (130, "stopped: no instance was finished\n")
 
 
 def test_a_study_that_is_interrupted_while_modules_are_imported_says_that_it_goes_on(
@@ -315,3 +361,62 @@ def test_a_data_set_names_each_solver_once(tmp_path):
     found = lagco.info(tmp_path / "data")["solver"]
     assert sum(found.values()) == 3
     assert set(found) <= {"annealing (best-known)", "annealing (optimal)"}
+
+
+def defaults_of_seeds():
+    """Default seed of every command, its options by name; studies have seeds of their own."""
+    from lagco.cli import load_command
+
+    for name in COMMANDS:
+        command = load_command(name)
+        commands = getattr(command, "commands", {}) if name != "study" else {}
+        for each in (command, *commands.values()):
+            yield from ((each.name, p.default) for p in each.params if p.name == "seed")
+
+
+def test_commands_and_functions_have_one_default_seed():
+    import inspect
+
+    import lagco
+    from lagco.agents.config import TrainConfig
+
+    chosen = {
+        "train": None,
+        "evaluate": None,
+        "solve": None,
+        "live": None,
+    }  # they leave it to the function
+    found = dict(defaults_of_seeds())
+    assert len(found) > 7
+    assert found == {name: chosen.get(name, 42) for name in found}
+    assert TrainConfig.seed == 42
+    functions = {name: getattr(lagco, name) for name in lagco.__all__ if name.islower()}
+    for name, function in functions.items():
+        seed = inspect.signature(function).parameters.get("seed") if callable(function) else None
+        wanted = (None, 42, inspect.Parameter.empty)
+        assert seed is None or seed.default in wanted, name
+
+
+def test_a_setting_of_another_method_names_the_methods_that_have_it(run, tmp_path):
+    words = ["train", "tsp", "--data", "x", "--out", str(tmp_path / "y")]
+    code, _, errors = run(*words, "--teacher", "greedy", "--method", "projection")
+    assert code == 1
+    assert "taught-projection has 'teacher'" in " ".join(errors.split())
+
+
+def test_a_problem_is_given_in_one_way_everywhere():
+    """As its name or module:Class, whether it is an argument or an option."""
+    from lagco.cli import load_command
+
+    about = {}
+    for name in COMMANDS:
+        command = load_command(name)
+        for each in (command, *getattr(command, "commands", {}).values()):
+            about.update((each.name, p.help) for p in each.params if p.name == "problem")
+    assert {"solve", "evaluate", "train", "report", "encode"} <= about.keys()
+    other = {
+        name: text
+        for name, text in about.items()
+        if "ame of a problem, or module:Class" not in text
+    }
+    assert other == {}

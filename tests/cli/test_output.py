@@ -79,5 +79,40 @@ def test_numbers_may_be_written_as_powers_of_ten():
         whole_numbers("seeds", "a,b")
 
 
+def test_names_are_no_pictures(capsys):
+    print_table("mine:Two: faults", [":one:"], [["of a :car:, say"]])
+    print_facts({":ring:": ":star:"})
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in ("mine:Two:", ":one:", ":car:", ":ring:", ":star:"))
+
+
 def test_durations():
     assert [duration(s) for s in (0.5, 30, 600, 7200)] == ["0.50 s", "30 s", "10 min", "2.0 h"]
+
+
+def test_headings_take_two_lines_at_most(monkeypatch, capsys):
+    """A table of scores has more columns than 80 characters hold, with long names."""
+    monkeypatch.setenv("COLUMNS", "80")
+    names = ["policy", "decided", "final score: first", "final score: best of 5"]
+    names += ["best state's score", "solver scale, final: first", "solver scale, final: best of 5"]
+    names += ["solver scale, best state", "gap % of best state"]
+    rows = [[name, "5/5", *["0.913"] * 6, "12.34"] for name in ("projection", "greedy")]
+    print_table("tsp, 5 instances", names, rows)
+    shown = capsys.readouterr().out.splitlines()
+    assert max(map(len, shown)) <= 80
+    tops = [number for number, line in enumerate(shown) if line.startswith("┏")]
+    rules = [number for number, line in enumerate(shown) if line.startswith("┡")]
+    assert len(tops) == len(rules) > 1
+    assert all(rule - top <= 3 for top, rule in zip(tops, rules, strict=True))
+
+
+def test_names_longer_than_the_terminal_are_wrapped_and_numbers_are_not(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    name = "11_NCSA,_University_of_Illinois,_Champaign-12_Merit_Univ_of_Michigan,_Ann_Arbor"
+    print_table("Fullest", ("before", "use", "after", "use now"), [(name, "1.451", name, "1.245")])
+    print_table("Changes", ("element", "before", "after"), [(name, "10", "21")])
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert all(number in shown for number in ("1.451", "1.245"))
+    assert shown.count("┏") == 2  # each in one piece
+    assert "before" in shown.split("Changes")[1]

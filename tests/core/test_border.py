@@ -9,8 +9,8 @@ import pytest
 
 import lagco
 from lagco import Attribute, ContinuousEnv, GraphView, Node
-from lagco.core.border import NetworkxReader, node_order
-from lagco.core.columns import as_column
+from lagco.core.graphs.border import NetworkxReader, node_order
+from lagco.core.graphs.columns import as_column
 
 
 def equal(view: GraphView, graph: nx.Graph) -> bool:
@@ -101,7 +101,7 @@ def test_random_changes_are_all_seen_and_noted(kind, rebuilt):
         changes = view.changes_since(clock)
         if not changes.structure:
             for name, column in before.nodes.items():
-                rows = lagco.core.columns.differing_rows(column, view.nodes[name])
+                rows = lagco.core.graphs.columns.differing_rows(column, view.nodes[name])
                 assert set(rows) <= set(changes.nodes.get(name, ()))
 
 

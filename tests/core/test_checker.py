@@ -182,11 +182,11 @@ class ReturnsNoGraph(IndependentSet):
 BROKEN = {
     "binary takes 2": (
         node_value("binary", put("picked", 2)),
-        r"_node_attributes\['picked'\].*binary.*2 in row 3 at step 2.*use 0 and 1",
+        r"_node_attributes\['picked'\].*binary.*2 at node 3 at step 2.*use 0 and 1",
     ),
     "not a number": (
         node_value("nan", put("weight", float("nan"))),
-        r"_node_attributes\['weight'\].*nan in row 3 at step 2.*finite",
+        r"_node_attributes\['weight'\].*nan at node 3 at step 2.*finite",
     ),
     "below low": (
         node_value("low", put("weight", -4.0)),
@@ -202,7 +202,7 @@ BROKEN = {
     ),
     "texts without extractor": (
         node_value("text", put_all("weight", "heavy")),
-        r"_node_attributes\['weight'\].*'heavy' in row 0.*extractor=",
+        r"_node_attributes\['weight'\].*'heavy' at node 0.*extractor=",
     ),
     "unknown category": (
         declared(
@@ -210,7 +210,7 @@ BROKEN = {
                 old | {"picked": Attribute(type="categorical", categories=(0,))}
             )
         ),
-        r"_node_attributes\['picked'\].*1 in row \d.*categories",
+        r"_node_attributes\['picked'\].*1 at node \d.*categories",
     ),
     "static changes": (
         node_value("static", put("weight", 99.0)),
@@ -338,3 +338,31 @@ def test_what_cannot_be_checked_is_refused():
         lagco.check_problem(IndependentSet)
     with pytest.raises(UsageError, match="max_steps=0: at least 1"):
         lagco.check_problem(IndependentSet(), max_steps=0)
+
+
+class Ragged(IndependentSet):
+    """Two node attributes and one of edges whose lists are not equally long, under labels."""
+
+    def __init__(self):
+        super().__init__()
+        pair = Attribute(size=2)
+        self._node_attributes = self._node_attributes | {"pair": pair, "nested": pair}
+        self._edge_attributes = self._edge_attributes | {"cost": pair}
+
+    def get_graphs(self):
+        graph = super().get_graphs()["G"]
+        for v, row in graph.nodes(data=True):
+            row |= {"pair": [1.0] * (3 if v == 5 else 2), "nested": [1.0, [2.0] * (v == 6) or 2.0]}
+        for u, _, row in graph.edges(data=True):
+            row["cost"] = [1.0] * (1 if u == 2 else 2)
+        return {"G": graph}
+
+
+def test_all_ragged_lists_are_reported_at_once_with_attribute_and_place():
+    found = [str(finding) for finding in lagco.check_problem(Ragged(), raises=False)]
+    for expected in (
+        "_node_attributes['pair']: is [1.0, 1.0, 1.0] at node 5, 3 numbers where size=2 declares 2",
+        "_node_attributes['nested']: is [1.0, [2.0]] at node 6, which is not a number",
+        "_edge_attributes['cost']: is [1.0] at edge 2-3, 1 number where size=2 declares 2",
+    ):
+        assert any(expected in text for text in found), found

@@ -12,10 +12,12 @@ from examples.facility import Facility
 from lagco import Attribute, ContinuousEnv, Edge, GraphView, Node
 from lagco.core.checker.hooks import check_poolings
 from lagco.core.checker.state import check_attributes
-from lagco.core.declaration import read_declaration
-from lagco.embedding.pretrain import pretrain_on
+from lagco.core.declaring.declaration import read_declaration
+from lagco.embedding.features.extraction import AttributeReader
+from lagco.embedding.pretraining.pretrain import pretrain_on
 from lagco.instances import Instance
 from lagco.instances.native import instance_bytes
+from lagco.latent.space import LatentSpace
 
 BRIEF = lagco.embedding.PretrainConfig(max_steps=1, states=4)
 
@@ -58,7 +60,7 @@ def test_a_callable_edge_pooling_over_no_edges():
     env = Edges()
     env.reset(seed=0)
     encoder = pretrain_on([env], training=BRIEF)
-    space = lagco.latent.space.LatentSpace.fit(encoder, [env], states=2)
+    space = LatentSpace.fit(encoder, [env], states=2)
     env.reset(seed=0)
     view = space.view(env)
     env.view.set_edge("free", None, 0)
@@ -80,7 +82,7 @@ def test_the_checker_takes_the_numbers_that_training_takes():
     assert wrong(Attribute(), [0.0, np.float64(0.5), True, 2, np.int8(3)]) == []
     assert wrong(Attribute(), [[1.0, 2.0], [3], [], [4], [5]]) == []  # pooled
     assert wrong(Attribute(), [0.0, 1.0, "two", 3.0, 4.0]) == [
-        "is 'two' in row 2, which is not a number"
+        "is 'two' at node 2, which is not a number"
     ]
 
 
@@ -89,7 +91,7 @@ def test_list_valued_categories_are_one_hot_and_pooled():
     listed = [["a"], ["a", "b"], [], ["b"], ["b", "b"]]
     assert wrong(attribute, listed) == []
     assert wrong(attribute, [["a"], ["c"], [], [], []]) == [
-        "is 'c' in row 1, not one of the 2 categories"
+        "is 'c' at node 1, not one of the 2 categories"
     ]
     for column in (listed, np.array([*listed, None], dtype=object)[:5]):
         env = type("Listed", (Ring,), {"more": {"x": column}})()
@@ -165,3 +167,45 @@ def test_another_number_of_nodes_is_named():
 
     found = lagco.check_problem(Beyond(), raises=False)
     assert any("has 5 nodes" in f.value and "choose among 0 to 4" in f.remedy for f in found)
+
+
+def test_every_fault_of_a_declaration_is_reported_at_once():
+    env = Facility()
+    env._node_attributes = {
+        **Facility._node_attributes, "far": Attribute(graph="sites"), "y": Attribute(graph="sties"),
+    }  # fmt: skip
+    env._observation_type = {"clients": lagco.Graph(poolings=[lagco.Mean], graph="clints")}
+    env._action_type = {
+        "client": lagco.Node(graph="clients", spec={"servd": False}),
+        "other": lagco.Node(graph="clients", different_from="client"),
+        "site": lagco.Node(graph="site"),
+    }
+    faults = ("_node_attributes['y']", "_node_attributes['far']", "_observation_type['clients']",
+              "_action_type['client']", "_action_type['site']")  # fmt: skip
+    found = [finding.declaration for finding in lagco.check_problem(env, raises=False)]
+    assert len(found) == len(faults)
+    assert all(text.startswith(fault) for text, fault in zip(found, faults, strict=True))
+    with pytest.raises(lagco.errors.SpecError) as caught:
+        pretrain_on([env], training=BRIEF)
+    assert str(caught.value).splitlines() == found
+
+
+def test_lists_of_different_lengths_are_named_in_training_too():
+    rows = [[1.0, 2.0, 3.0]] * 5
+    for row, change in ((2, [1.0, 2.0]), (4, [1.0] * 4)):
+        more = {"x": [*rows[:row], change, *rows[row + 1 :]]}
+        env = type("Ragged", (Ring,), {"more": more})()
+        env._node_attributes = {**Ring._node_attributes, "x": Attribute(size=3)}
+        message = rf"'x': row {row} holds {len(change)} numbers .* says size=3; give equally many"
+        with pytest.raises(lagco.errors.SpecError, match=message):
+            pretrain_on([env], training=BRIEF)
+
+
+def test_the_row_of_a_value_that_changed_is_named():
+    attribute = Attribute(size=2)
+    reader = AttributeReader("node attribute 'x'", attribute, 2)
+    column = [[1.0, 2.0], [1.0, 2.0], [1.0], "two"]
+    with pytest.raises(lagco.errors.SpecError, match=r"'x': row 2 holds 1 numbers \(\[1.0\]\)"):
+        reader.rows(column, np.array([1, 2]))
+    with pytest.raises(lagco.errors.SpecError, match="'x': row 3 is 'two', which is no number"):
+        reader.rows(column, np.array([3]))

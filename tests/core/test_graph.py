@@ -215,7 +215,7 @@ def test_the_last_change_of_an_attribute_is_known_however_long_ago():
         (dict(num_nodes=2, edges=[[0, 1]]), r"shape \(2, E\), got \(1, 2\)"),
         (dict(num_nodes=2, edges=[[0], [2]]), "node 2, but the nodes are 0 to 1"),
         (dict(num_nodes=2, edges=[[], []], nodes={"x": np.zeros(3)}), "'x' has 3 rows for 2 nodes"),
-        (dict(num_nodes=2, edges=[[], []], labels=["a"]), "1 labels for 2 nodes"),
+        (dict(num_nodes=2, edges=[[], []], labels=["a"]), "1 label for 2 nodes"),
     ],
 )
 def test_wrong_input_names_the_culprit(arguments, message):

@@ -90,10 +90,10 @@ def test_an_action_space_too_narrow_for_declared_paths_is_found():
 def test_free_and_joined_paths_are_drawn_within_their_length(ends):
     env = Detours()
     env._action_type = {**env._action_type, "path": Path(ends=ends, max_len=2)}
-    from lagco.core.sampling import PathSampler
+    from lagco.core.declaring.sampling import NodesSampler
 
     rng = np.random.default_rng(1)
-    sampler = PathSampler(env, env.action_space)
+    sampler = NodesSampler(env, env.action_space)
     for action in (sampler.draw(rng) for _ in range(50)):
         if action is not None:
             assert 2 <= (action[1:] < 12).sum() <= 3

@@ -24,7 +24,7 @@ from lagco import (
     SubGraph,
     Sum,
 )
-from lagco.core.descriptors import get_num_nodes
+from lagco.core.declaring.descriptors import get_num_nodes
 from lagco.errors import SpecError
 
 
@@ -80,7 +80,10 @@ def test_the_specs_own_declarations():
         (lambda: Object(choices=[1, "far"]), "'far' is no number; give extractor='onehot'"),
         (lambda: Object(choices=[1], attributes=["x"]), "attributes belong to objects with"),
         (lambda: Object(choices=[1], reference="target", key="x"), "either choices="),
-        (lambda: SubGraph(), "needs candidates="),
+        (lambda: SubGraph(), "either max_size= .* or candidates="),
+        (lambda: SubGraph(max_size=2, candidates=len), "either max_size= .* or candidates="),
+        (lambda: SubGraph(max_size=0), "max_size=0"),
+        (lambda: SubGraph(max_size=2, connected=False), "give candidates= instead of max_size="),
         (lambda: Graph(poolings=[]), "give a list of poolings"),
         (lambda: Graph(poolings=[Concat]), "width would depend on the graph"),
         (lambda: Function(3), "must be callable"),

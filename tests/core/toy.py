@@ -8,7 +8,7 @@ import numpy as np
 
 import lagco
 from lagco import Attribute, ContinuousEnv, Function, Graph, Max, Mean, Node
-from lagco.core.descriptors import get_num_nodes
+from lagco.core.declaring.descriptors import get_num_nodes
 
 
 class IndependentSetEnv(gym.Env):

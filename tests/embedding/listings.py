@@ -10,7 +10,7 @@ import gymnasium as gym
 import networkx as nx
 import numpy as np
 
-from lagco.core.descriptors import get_num_nodes
+from lagco.core.declaring.descriptors import get_num_nodes
 from lagco.core.env import ContinuousEnv
 from lagco.core.pooling import Concat, Mean, Sum
 from lagco.core.spec import Attribute, Edge, Function, Graph, Node, Object, Path

@@ -7,7 +7,8 @@ import pytest
 
 from lagco.core.env import draw_valid_action
 from lagco.core.graph import GraphView
-from lagco.embedding import EncoderConfig, compiled, pretrain_on
+from lagco.embedding import EncoderConfig, pretrain_on
+from lagco.embedding.inference import view_encoder as compiled
 from tests.embedding.environments import (
     APPLIED_CASES,
     BRIEF,
@@ -299,7 +300,7 @@ def test_a_graph_without_nodes():
 
 
 def test_a_declaration_that_differs_is_refused():
-    from lagco.core.declaration import read_declaration
+    from lagco.core.declaring.declaration import read_declaration
     from lagco.errors import SpecError
 
     encoder = brief_encoder("tsp", "full")

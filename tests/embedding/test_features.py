@@ -11,11 +11,11 @@ from lagco.core.graph import GraphView
 from lagco.core.pooling import Max, Mean, Sum
 from lagco.core.spec import Attribute
 from lagco.embedding import text_encoder
-from lagco.embedding.extraction import fit_reader
-from lagco.embedding.features import NEW, REWIRED, SAME, TOUCHED, ViewFeatures
-from lagco.embedding.layout import ViewLayout, table_layout
-from lagco.embedding.norms import apply_norm
-from lagco.embedding.reduction import fit_reduction
+from lagco.embedding.features.extraction import fit_reader
+from lagco.embedding.features.layout import ViewLayout, table_layout
+from lagco.embedding.features.matrices import NEW, REWIRED, SAME, TOUCHED, ViewFeatures
+from lagco.embedding.features.norms import apply_norm
+from lagco.embedding.features.reduction import fit_reduction
 from lagco.errors import SpecError
 from tests.embedding.listings import VULNERABILITIES, fake_sentence_encoder
 

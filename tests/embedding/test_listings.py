@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lagco.core.declaration import read_declaration
+from lagco.core.declaring.declaration import read_declaration
 from lagco.core.env import draw_valid_action
 from lagco.embedding import Encoder, PretrainConfig, pretrain_on, text_encoder, use_text_encoder
 from lagco.errors import UsageError
@@ -31,7 +31,7 @@ def test_cyber_path(tmp_path):
         encoder.save(tmp_path)
         loaded = Encoder.load(tmp_path)
         z = loaded.embedder()(states[-1])["attack_G"]
-        assert np.array_equal(z, encoder.embedder()(states[-1])["attack_G"])
+        assert np.allclose(z, encoder.embedder()(states[-1])["attack_G"], rtol=0.0, atol=1e-6)
         fitted, stored = (
             e.views["attack_G"].node_readers["vulns"].reduction for e in (encoder, loaded)
         )

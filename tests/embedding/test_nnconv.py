@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch_geometric.nn import NNConv
 
-from lagco.embedding.nnconv import FactoredNNConv
+from lagco.embedding.network.nnconv import FactoredNNConv
 
 
 @pytest.mark.parametrize("aggregation", ["add", "mean", "max"])

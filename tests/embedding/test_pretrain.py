@@ -16,8 +16,8 @@ from lagco.embedding import (
     problem_environments,
     reconstruction_report,
 )
-from lagco.embedding.reconstruction import contrastive_loss, negatives_of
-from lagco.embedding.states import collate, collect_snapshots, view_states
+from lagco.embedding.pretraining.reconstruction import contrastive_loss, negatives_of
+from lagco.embedding.pretraining.states import collate, collect_snapshots, view_states
 from lagco.errors import LagcoError, UsageError
 from tests.embedding.environments import BRIEF, PROBLEMS, Growing, brief_encoder
 

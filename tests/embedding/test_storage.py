@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lagco.core.declaration import read_declaration
+from lagco.core.declaring.declaration import read_declaration
 from lagco.core.pooling import Sum
 from lagco.core.spec import Attribute
 from lagco.embedding import Encoder, EncoderConfig, EncoderFileError, pretrain_on

@@ -7,8 +7,10 @@ import importlib.util
 import numpy as np
 import pytest
 
-from lagco.embedding import minilm, supply_vectors, text, text_encoder, use_text_encoder
-from lagco.embedding.text_cache import TextCache, cache_folder
+from lagco.embedding import supply_vectors, text_encoder, use_text_encoder
+from lagco.embedding.text import extractor as text
+from lagco.embedding.text import minilm
+from lagco.embedding.text.cache import TextCache, cache_folder
 from lagco.errors import LagcoError, MissingExtra, UsageError
 from tests.embedding.listings import fake_sentence_encoder
 
@@ -40,7 +42,7 @@ def test_another_encoder_is_asked_once_per_text():
 
 def test_wrong_answers_of_an_encoder_are_named():
     for answer, message in (
-        (np.zeros(3), r"shape \(3,\) for 1 texts"),
+        (np.zeros(3), r"shape \(3,\) for 1 text"),
         (np.full((1, 4), np.nan), "not finite"),
     ):
         with text_encoder(lambda texts, a=answer: a), pytest.raises(UsageError, match=message):

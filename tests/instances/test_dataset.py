@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
+from collections.abc import Sequence
 
 import pytest
 
@@ -43,9 +46,7 @@ def test_a_changed_instance_is_noticed(folder):
 
 def test_a_missing_instance_is_noticed(folder):
     (folder / "0002.npz").unlink()
-    with pytest.raises(
-        InstanceError, match=r"0002\.npz: listed in manifest\.json but not readable"
-    ):
+    with pytest.raises(InstanceError, match=r"0002\.npz: no such file; .*manifest\.json lists it"):
         lagco.info(folder)
 
 
@@ -91,4 +92,69 @@ def test_what_is_not_a_data_set(tmp_path, folder):
         DataSet.load(tmp_path)
     (folder / "manifest.json").write_text("{")
     with pytest.raises(InstanceError, match=r"manifest\.json: damaged, not JSON"):
+        DataSet.load(folder)
+
+
+def test_a_data_set_is_a_sequence(folder):
+    data = DataSet.load(folder)
+    assert isinstance(data, Sequence) and len(data) == 3
+    assert data[-1].checksum == data.entries[2].checksum
+    assert [instance.size for instance in data[:2]] == [6, 8]
+    assert [instance.size for instance in reversed(data)] == [6, 8, 6]
+    assert isinstance(data[1:], DataSet) and data[1:].folder == data.folder
+    assert data[1:][0].checksum == data[1].checksum
+    assert data[1:].extents == data.extents and data[:1].extents["nodes"] == 6
+    assert len(data[3:]) == 0 and list(data[3:]) == []
+    assert data[:3].checksum == data.checksum != data[:2].checksum
+
+
+def test_instances_are_found_in_a_data_set_by_their_content(folder):
+    data = DataSet.load(folder)
+    assert data[1] in data and data[1] not in data[2:] and "a name" not in data
+    assert [data.index(instance) for instance in data] == [0, 1, 2]
+    assert data.index(data[2], 1) == 2 and data.count(data[0]) == 1
+    with pytest.raises(ValueError, match="has no such instance"):
+        data.index(data[0], 1)
+
+
+@pytest.mark.parametrize("number", [3, 99, -4])
+def test_an_instance_that_is_not_there_is_named(folder, number):
+    data = DataSet.load(folder)
+    message = f"{folder}: there is no instance {number}, the data set has 3; give -3 to 2"
+    with pytest.raises(IndexError, match=re.escape(message)):
+        data[number]
+    with pytest.raises(IndexError, match="there is no instance 0, the data set is empty"):
+        data[:0][0]
+
+
+def linked(path):
+    kept = path.with_name("kept.npz")
+    path.rename(kept)
+    path.symlink_to(kept)
+
+
+def pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def sparse(path):
+    with path.open("wb") as stream:
+        stream.truncate(3 << 30)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [(linked, "it is a link"), (pipe, "not a plain file"), (sparse, "3221225472 bytes")],
+)
+def test_entries_are_plain_files_of_the_folder(folder, change, message):
+    change(folder / "0001.npz")
+    with pytest.raises(InstanceError, match=rf"0001\.npz: cannot be read .*{message}") as caught:
+        list(DataSet.load(folder))
+    assert "manifest.json lists it" in str(caught.value)
+
+
+def test_a_linked_manifest_is_refused(folder):
+    linked(folder / "manifest.json")
+    with pytest.raises(InstanceError, match=r"manifest\.json: cannot be read \(it is a link"):
         DataSet.load(folder)

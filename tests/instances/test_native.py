@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from lagco.commands.generate import generate_instance
 from lagco.errors import InstanceError
-from lagco.generation import generate_instance
 from lagco.instances import (
     ArrayForm,
     Instance,
@@ -269,7 +269,7 @@ WRONG = {
     "an unknown field": ("tsp", put("more", value=1), {}, "unknown field 'more'"),
     "a best that is none": ("tsp", put("references", "sweeps", "best", value="x"), {}, "best: is 'x'"),
     "bounds of one end": (
-        "placement", put("references", "sweeps", "bounds", "energy", value=[1]), {}, "has 1 entries",
+        "placement", put("references", "sweeps", "bounds", "energy", value=[1]), {}, "has 1 entry",
     ),
     "another status": ("tsp", put("references", "solver", "status", value="x"), {}, "status: is 'x'"),
     "a solution of another shape": (

@@ -7,9 +7,9 @@ import functools
 import numpy as np
 import pytest
 
+from lagco.commands.generate import generate_instance
 from lagco.embedding import EncoderConfig, PretrainConfig
-from lagco.embedding.pretrain import pretrain, pretrain_on
-from lagco.generation import generate_instance
+from lagco.embedding.pretraining.pretrain import pretrain, pretrain_on
 from lagco.latent.space import LatentSpace
 from lagco.problems import problem_class
 

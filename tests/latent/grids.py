@@ -12,6 +12,7 @@ from lagco import (
     Edge,
     Graph,
     GraphView,
+    Max,
     Mean,
     Node,
     Object,
@@ -100,6 +101,11 @@ TOOL = {
     "tool": Object(extractor="onehot", reference="who", key="tools"),
     "how": Object(choices=(-1.0, 0.0, 1.0)),
 }
+APART_TOOL = {
+    "who": Node(graph="grid", spec={"busy": False}),
+    "how": Object(choices=(-1.0, 0.0, 1.0)),
+    "tool": Object(extractor="onehot", reference="who", key="tools"),
+}
 WORN_TOOL = {
     "who": Node(graph="grid", spec={"busy": False}),
     "tool": Object(extractor="onehot", reference="who", key="tools", attributes=["wear", "fit"]),
@@ -123,16 +129,43 @@ LED_ROUTE = {
     "gear": Object(choices=(0.0, 1.0)),
 }
 ANY_ROUTE = {"way": Path(graph="grid", max_len=2)}
+
+
+def spread(vectors):
+    """A pooling of a user's own."""
+    return vectors.max(axis=0) - vectors.min(axis=0)
+
+
 AREA = {
     "area": SubGraph(
         graph="grid",
         pooling=Mean,
+        attributes=["load"],
         candidates=lambda view: [[0, 1], [2, 3, 4], list(range(view.num_nodes))],
     )
 }
+#: kinds that are never listed at once: paths and connected subgraphs
+WALKED = (
+    *("route", "mean route", "led route", "any route"),
+    *("region", "sum region", "max region", "slotted region", "own region"),
+)
 ALL = {
+    "region": {
+        "area": SubGraph(graph="grid", max_size=3, attributes=["load"], spec={"busy": False})
+    },
+    "sum region": {
+        "area": SubGraph(graph="grid", max_size=3, pooling=Sum),
+        "who": Node(graph="grid", spec={"busy": False}),
+        "tool": Object(extractor="onehot", reference="who", key="tools"),
+    },
+    "max region": {"area": SubGraph(graph="grid", max_size=4, pooling=Max)},
+    "slotted region": {
+        "area": SubGraph(graph="grid", max_size=3, pooling=Concat, attributes=["load"])
+    },
+    "own region": {"area": SubGraph(graph="grid", max_size=3, pooling=spread)},
     "pair": PAIR,
     "tool": TOOL,
+    "apart tool": APART_TOOL,
     "worn tool": WORN_TOOL,
     "link": LINK,
     "mean link": MEAN_LINK,

@@ -16,7 +16,8 @@ from lagco.problems.placement import Placement
 from lagco.problems.placement.generator import draw_cloud
 from lagco.search import LISTED, NoValidAction
 from tests.latent.conftest import brief_space, encoder_for
-from tests.latent.grids import ALL, Grid
+from tests.latent.grids import ALL, WALKED, Grid, spread
+from tests.search.brute_force import connected_sets
 
 SPACES = {}
 
@@ -92,11 +93,6 @@ def test_summary_equals_pooling_the_list(kind):
     )
 
 
-def spread(vectors):
-    """A pooling of a user's own."""
-    return vectors.max(axis=0) - vectors.min(axis=0)
-
-
 @pytest.mark.parametrize("pooling", [spread, Concat])
 def test_a_summary_that_would_need_a_list_is_refused_by_name(pooling):
     name = getattr(pooling, "__name__", repr(pooling))
@@ -159,11 +155,13 @@ def test_nodes_are_chosen_by_flags_as_by_any_other_condition(rng):
 def test_few_actions_are_listed_in_the_order_of_the_space(kind):
     _, view = view_of(kind)
     actions = view.actions()
-    if actions.listed is None:
-        assert actions.component_tables is None or kind == "pair"
+    listed = actions.all_rows(LISTED)
+    if listed is None:
+        assert kind in WALKED
     else:
-        np.testing.assert_array_equal(actions.listed, actions.list())
-        assert len(actions.listed) == actions.size
+        np.testing.assert_array_equal(listed, actions.list())
+        assert len(listed) == actions.size
+        assert actions.all_rows(actions.size - 1) is None
 
 
 @pytest.mark.parametrize("kind", ["tool", "link", "route"])
@@ -249,7 +247,46 @@ def test_paths_join_the_ends_of_their_demand(kind):
             assert row[-1] in (0, 1)
 
 
-@pytest.mark.parametrize("kind", ["pair", "route", "tool"])
+@pytest.mark.parametrize("kind", ["region", "sum region", "max region", "slotted region"])
+def test_connected_subgraphs_are_as_declared(kind):
+    """All connected sets of up to so many nodes that meet the spec, pooled with attributes."""
+    env, view = view_of(kind)
+    actions, component = view.actions(), env._action_type["area"]
+    rows = actions.list()
+    n, most = env.view.num_nodes, component.max_size
+    free = env.view.nodes["busy"] == 0 if kind == "region" else np.ones(n, bool)
+    expected = {tuple(row) for row in connected_sets(env.view.edges, n, most, free).tolist()}
+    parts = actions.parts(rows)
+    assert {tuple(part[:most]) for part in parts.tolist()} == expected
+    assert component.fits(env.view, parts[:, :most]).all()
+    np.testing.assert_array_equal(actions.rows(parts), rows)
+    raw = actions.vectors(rows) / view.layout.factor + view.layout.mean
+    z = view.embeddings["grid"]
+    if component.attributes:
+        z = np.column_stack([z, view._embedder.node_store("grid")[:1, :n].T])
+    for part, vector in zip(parts[:50], raw, strict=False):
+        nodes = part[:most][part[:most] < n]
+        pooled = np.ravel(component.pooling(z[nodes]))
+        at = view.layout.columns["area"].start
+        np.testing.assert_allclose(vector[at : at + len(pooled)], pooled, rtol=1e-3, atol=1e-4)
+
+
+def test_values_that_are_no_connected_subgraph_are_known():
+    env = Grid(ALL["region"])
+    env.reset(seed=3)
+    n, busy = env.view.num_nodes, env.view.nodes["busy"]
+    busy[:] = 0
+    fits = env._action_type["area"].fits
+    right = [[1, 2, n], [2, 3, 7], [5, n, n]]
+    assert fits(env.view, np.array(right)).all()
+    wrong = [[2, 1, n], [1, 1, n], [0, 2, n], [n, n, n], [1, n, 2], [-1, 0, n], [1, n, n + 1]]
+    assert not fits(env.view, np.array(wrong)).any()
+    busy[2] = 1
+    env.view.touch_node("busy", 2)
+    assert fits(env.view, np.array(right)).tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize("kind", ["pair", "route", "tool", "region"])
 def test_reduced_vectors_are_searched_exactly(kind, rng):
     _, view = view_of(kind, reduce=5)
     actions = view.actions()

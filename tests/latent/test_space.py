@@ -11,9 +11,9 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import lagco
-from lagco.core.declaration import read_declaration
+from lagco.commands.generate import generate_instance
+from lagco.core.declaring.declaration import read_declaration
 from lagco.errors import LagcoError, UsageError
-from lagco.generation import generate_instance
 from lagco.instances import Instance
 from lagco.latent.compactness import compactness
 from lagco.latent.files import SPACE, load_space, save_space

@@ -11,11 +11,11 @@ import pytest
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 import lagco
-from examples.facility import Facility
+from lagco.commands.generate import generate_instance
 from lagco.errors import ResetNeeded, UsageError
-from lagco.generation import generate_instance
 from lagco.problems import problem_class
 from tests.latent.conftest import brief_space
+from tests.mistaken import Unranked
 
 
 def makers(count=3):
@@ -87,6 +87,6 @@ def test_a_copy_in_the_middle_of_an_episode_goes_on_as_the_original_does(way):
 
 @pytest.mark.parametrize("decoder", ["preview", "scored", "ranked"])
 def test_a_decoder_that_the_environment_cannot_serve_is_refused_at_once(decoder):
-    env = Facility()
+    env = Unranked()
     with pytest.raises(UsageError, match=f"the {decoder} decoder"):
         lagco.wrap(env, brief_space("tsp"), decoder=decoder)

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lagco
+from lagco.commands.generate import generate_instance
 from lagco.core.problem import INVALID_COST
-from lagco.generation import generate_instance
 from lagco.policies import GreedyPolicy
-from lagco.registration import ENTRIES
+from lagco.problem_table import ENTRIES
 
 CLASSICAL = ("tsp", "min-vertex", "max-cut")
 SIZES = st.integers(4, 14)

@@ -11,9 +11,11 @@ import pytest
 
 import lagco
 from lagco.core.graph import GraphView
+from lagco.problem_table import ENTRIES
 
 WAYS = {"deepcopy": copy.deepcopy, "pickle": lambda env: pickle.loads(pickle.dumps(env))}
-IDS = [name for name in gymnasium.registry if name.startswith("lagco/")]
+#: environments of problems; those of live decisions take timelines, see tests/live
+IDS = [entry.env_id for entry in ENTRIES.values()]
 
 
 def _same_views(first: lagco.Problem, second: lagco.Problem) -> None:

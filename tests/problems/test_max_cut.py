@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lagco.commands.generate import generate_instance
 from lagco.errors import InstanceError
-from lagco.generation import generate_instance
 from lagco.instances import Instance
 from lagco.problems.max_cut import MaxCut
 from lagco.problems.max_cut.solver import LARGE, improve_cut, solve_cut

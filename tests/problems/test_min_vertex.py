@@ -7,8 +7,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from lagco.commands.generate import generate_instance
 from lagco.errors import InstanceError
-from lagco.generation import generate_instance
 from lagco.instances import Instance
 from lagco.problems.min_vertex import MinVertex
 

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from lagco.agents.shipped import default_agent
-from lagco.generation import generate_instance
+from lagco.commands.generate import generate_instance
+from lagco.heuristics import EpisodePlan
+from lagco.heuristics.hints import suggested_actions
 from lagco.latent.decoder import Decoder
 from lagco.problems import problem_class
 from lagco.problems.max_cut import plan as max_cut_plan
 from lagco.problems.ospf import plan as ospf_plan
-from lagco.problems.placement import plan as placement_plan
+from lagco.problems.placement.foresight import plan as placement_plan
 
 NAMES = ["ospf", "placement", "max-cut"]
 
@@ -26,7 +28,7 @@ def environment(name, features="full", size=12):
 def follow(env):
     """Take suggested actions while there are any; how many."""
     count = 0
-    while len(found := env.suggested_actions()):
+    while (found := suggested_actions(env)) is not None and len(found):
         assert env.are_valid_actions(found).all()
         _, _, terminated, truncated, _ = env.step(found[0])
         count += 1
@@ -35,8 +37,16 @@ def follow(env):
     return count
 
 
+def planned(env):
+    """Configuration and objective of the episode's plan."""
+    if env.name == "max-cut":
+        plan = EpisodePlan.of(env)
+        return plan.solution, plan.promised
+    return env._survey.aim if env.name == "placement" else env._plan
+
+
 def promised(env):
-    return env._survey.aim[1] if env.name == "placement" else env._plan[1]
+    return planned(env)[1]
 
 
 def as_set(actions):
@@ -60,7 +70,7 @@ def test_suggestions_lead_to_what_the_plan_promises(name):
 def test_the_search_advises_what_leads_to_the_plan(name):
     env = environment(name)
     env.reset(seed=1)
-    assert as_set(env.suggested_actions()) <= as_set(env.advise())
+    assert as_set(suggested_actions(env)) <= as_set(env.advise())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -68,6 +78,7 @@ def test_asking_for_a_plan_changes_neither_views_nor_random_numbers(name):
     asked, other = environment(name), environment(name)
     for env in (asked, other):
         env.reset(seed=5)
+    suggested_actions(asked)
     asked.candidate_features(asked.valid_actions()[:3])
     for _ in range(5):
         for view, plain in zip(
@@ -88,8 +99,8 @@ def test_episodes_of_a_seed_have_the_same_plan_and_others_another(name, size):
     env, plans = environment(name, size=size), []
     for seed in (1, 1, 2):
         env.reset(seed=seed)
-        env.suggested_actions()
-        plans.append(env._plan[0].tolist())
+        suggested_actions(env)
+        plans.append(planned(env)[0].tolist())
     assert plans[0] == plans[1] != plans[2]
 
 
@@ -98,7 +109,8 @@ def test_what_takes_too_long_has_no_plan(name, module, monkeypatch):
     monkeypatch.setattr(module, "WORK", 1)
     env = environment(name)
     env.reset(seed=1)
-    assert not len(env.suggested_actions())
+    found = suggested_actions(env)
+    assert found is None or not len(found)
     assert len(env.advise())  # the search by single elements remains
 
 
@@ -106,8 +118,7 @@ def test_the_plan_of_a_cut_is_at_most_half_of_the_nodes_away_whatever_its_sides_
     env = environment("max-cut", size=40)
     for start in (np.zeros(40, int), np.ones(40, int), np.arange(40) % 2):
         env.reset(seed=3, options={"start": start})
-        env.suggested_actions()
-        sides, cut = env._plan
+        sides, cut = planned(env)
         assert np.count_nonzero(sides != start) <= 20
         assert env.evaluate_solution(env.instance, sides) == pytest.approx(cut)
 
@@ -141,7 +152,7 @@ def test_a_ranker_sees_suggestions_behind_the_nearest_actions(name):
     env = environment(name)
     env.reset(seed=1)
     actor = agent.actor(env)
-    proto = actor.network(actor.look())
+    proto = actor.network(actor.observe())
     nearest = actor.view.nearest(proto, 3, "inner")
     found = Decoder("ranked", 3, "inner", ranker=lambda each, pairs: each[:, 0]).candidates(
         actor.view, proto
@@ -150,6 +161,6 @@ def test_a_ranker_sees_suggestions_behind_the_nearest_actions(name):
     assert (np.diff(found.scores) <= 1e-4).all()
     rows = as_set(actor.view.raw(found.indices))
     assert len(rows) == len(found.scores)
-    assert as_set(env.suggested_actions()) <= rows
+    assert as_set(suggested_actions(env)) <= rows
     plain = Decoder("nearest", 1, "inner").candidates(actor.view, proto)
     assert len(plain.scores) == 1

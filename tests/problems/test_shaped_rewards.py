@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from lagco.generation import generate_instance
+from lagco.commands.generate import generate_instance
+from lagco.problem_table import ENTRIES
 from lagco.problems import problem_class
-from lagco.registration import ENTRIES
 
 
 def episode(name, seed=0):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lagco.agents.training import train
-from lagco.evaluation import evaluate
-from lagco.generation import generate_instance
+from lagco.agents.training.trainer import train
+from lagco.commands.evaluate import evaluate
+from lagco.commands.generate import generate_instance
 from tests.latent.conftest import brief_encoder
 
 SETTINGS = {

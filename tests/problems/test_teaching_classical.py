@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lagco.agents.shipped.make import Cuts
-from lagco.agents.training import train
-from lagco.evaluation import evaluate
-from lagco.generation import generate_instance
+from benchmarks.train_default_agents import Cuts
+from lagco.agents.training.trainer import train
+from lagco.commands.evaluate import evaluate
+from lagco.commands.generate import generate_instance
 from lagco.instances import Instance
 from lagco.problems.max_cut import MaxCut, plan
 from lagco.problems.min_vertex import MinVertex

@@ -7,12 +7,12 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from lagco.commands.generate import generate_instance
 from lagco.errors import InstanceError
-from lagco.generation import generate_instance
 from lagco.instances import Instance
 from lagco.problems.tsp import TSP
-from lagco.problems.tsp.distances import RULES, distance, metric_of
-from lagco.problems.tsp.solver import solve_tour
+from lagco.problems.tsp.distances import RULES, distance, metric_of, neighbour_lists
+from lagco.problems.tsp.solver import NEIGHBOURS, solve_tour, with_ways_out
 from tests.shared_instances import shared_instance
 
 
@@ -131,6 +131,30 @@ def test_solver_finds_a_known_optimum():
     )
     points = [[float(x) for x in line.split()[1:]] for line in lines if len(line.split()) == 3]
     assert solve_tour(cities(points, "euc_2d"), seed=0).value == 7542.0
+
+
+def test_lists_of_clustered_cities_lead_out_of_the_clusters():
+    rng = np.random.default_rng(0)
+    one = rng.uniform(0.0, 1.0, (40, 2))
+    apart = np.concatenate([one + np.array(by) for by in ([0, 0], [10, 0], [0, 10])])
+    lists = neighbour_lists(metric_of(cities(apart)), NEIGHBOURS)
+    assert (lists // 40 == np.arange(120)[:, None] // 40).all()  # each in its own cluster
+    found = with_ways_out(apart, lists)
+    leaving = found // 40 != np.arange(120)[:, None] // 40
+    assert leaving.any(axis=1).reshape(3, 40).any(axis=1).all()
+    away = np.hypot(*(apart[found] - apart[:, None]).transpose(2, 0, 1))
+    assert (np.diff(away, axis=1) >= 0.0).all()  # nearest first, as searches take for granted
+    assert all(len(set(row)) == NEIGHBOURS for row in found.tolist())
+
+
+def test_lists_that_connect_all_cities_stay():
+    near = np.random.default_rng(0).uniform(0.0, 1.0, (100, 2))
+    lists = neighbour_lists(metric_of(cities(near)), NEIGHBOURS)
+    assert with_ways_out(near, lists) is lists
+    line = np.zeros((60, 2))
+    line[:, 0] = [*range(30), *range(1000, 1030)]
+    lists = neighbour_lists(metric_of(cities(line)), NEIGHBOURS)
+    assert with_ways_out(line, lists) is lists  # nothing to triangulate
 
 
 def test_features_ignore_unit_and_position():

@@ -1,8 +1,6 @@
-"""Reports that several tests share, and a browser to open them in."""
+"""Reports that several tests share."""
 
 from __future__ import annotations
-
-import shutil
 
 import pytest
 
@@ -32,17 +30,3 @@ def hostile(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
     extent = Extent(problems=("tsp", EVIL), methods=("projection", "p-discrete-m"), word=WORD)
     return lagco.report.build(write_ledger(folder / "study", extent), folder / "report.html")
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """Headless Chromium; tests that need it are skipped where there is none."""
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("there is no Chromium; on Debian: apt install chromium")
-    arguments = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=arguments)
-        yield browser
-        browser.close()

@@ -11,7 +11,7 @@ import numpy as np
 
 from lagco.agents.config import train_config
 from lagco.store import canonical_json, sha256
-from lagco.study.ledger import FAILURE, NOTE, RECORD
+from lagco.study.records.ledger import FAILURE, NOTE, RECORD
 from lagco.study.settings import TIMED, known_methods
 
 MEASURES = ("score", "score_best", "solver_score", "solver_score_best", "gap")

@@ -16,7 +16,7 @@ import lagco.report
 from lagco.cli import app
 from lagco.errors import LagcoError
 from lagco.study import Ledger, Snapshot, export, generalization, import_records
-from lagco.study.archive import without_folders
+from lagco.study.records.archive import without_folders
 from lagco.study.task import Task
 from tests.report.fabricated import Extent, Writer, write_ledger
 from tests.study.small import InProcess
@@ -119,7 +119,7 @@ def test_a_damaged_file_is_an_error_that_names_it(packed, tmp_path, how):
 
 
 def test_a_small_file_cannot_fill_the_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr("lagco.study.archive._MOST_TEXT", 1 << 20)
+    monkeypatch.setattr("lagco.study.records.archive._MOST_TEXT", 1 << 20)
     path = tmp_path / "bomb.jsonl.xz"
     path.write_bytes(lzma.compress(b"0" * (1 << 21)))
     with pytest.raises(LagcoError, match=r"bomb.jsonl.xz: damaged"):

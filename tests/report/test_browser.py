@@ -34,6 +34,13 @@ def test_it_is_readable_on_a_phone_in_the_dark(browser, report):
         assert min(light) > 200
 
 
+def test_texts_of_claims_are_not_squeezed_on_a_phone(browser, report):
+    with opened(browser, report, 375) as page:
+        cells = page.locator("#claims tbody tr:visible td:nth-of-type(n+2)")
+        widths = cells.evaluate_all("all => all.map(cell => cell.getBoundingClientRect().width)")
+        assert widths and min(widths) > 180
+
+
 def test_hostile_names_run_nothing(browser, hostile):
     with opened(browser, hostile) as page:
         assert page.troubles == []
@@ -42,12 +49,12 @@ def test_hostile_names_run_nothing(browser, hostile):
 
 def test_choices_show_other_tables_and_figures(page):
     section = page.locator("#generalization")
-    assert "paper's scale" in section.locator("figcaption:visible").first.inner_text()
-    section.get_by_label("gap, %", exact=True).check()
-    assert "in percent" in section.locator("figcaption:visible").first.inner_text()
+    assert "paper's scale" in section.locator("figcaption:visible").first.text_content()
+    section.get_by_label("gap of the best state, %", exact=True).check()
+    assert "in percent" in section.locator("figcaption:visible").first.text_content()
     curves = page.locator("#curves")
     curves.get_by_label("small", exact=True).check()
-    assert "trained on small" in curves.locator("figcaption:visible").first.inner_text()
+    assert "small instances" in curves.locator("figcaption:visible").first.text_content()
     assert curves.locator(".plot:visible .main-svg").count() > 0
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from lagco.report.reading import Study
-from lagco.report.sections import claims as claims_module
-from lagco.report.sections.claims import NO, OPEN, PARTLY, YES, claims
-from lagco.report.sections.headline import _Results
-from lagco.study.aggregates import Estimated, better, shared_problems
-from lagco.study.scores import instance_scores
+from lagco.report.sections.scores import claims as claims_module
+from lagco.report.sections.scores.claims import claims
+from lagco.report.sections.scores.score_claims import EntryScores
+from lagco.report.sections.scores.standing import Results
+from lagco.report.sections.scores.verdicts import NO, OPEN, PARTLY, YES
+from lagco.results.resampling import Estimated, Scores
+from lagco.study.results.aggregates import better, clearly_best, mean_difference, shared_problems
+from lagco.study.results.scores import instance_scores
 from tests.report.fabricated import Extent, Writer, write_ledger
 
 BRIEF = Extent(
@@ -31,16 +35,18 @@ def claim(found, start):
 def test_a_method_that_is_ahead_everywhere_agrees(found):
     ours = claim(found, "projection generalises better than discrete")
     assert ours.verdict == f"{YES}, so far", "there are four entries only"
-    assert ours.ours.startswith("ahead in 4 of 4 entries; better than the best of them on")
+    assert ours.ours.startswith(
+        "ahead in 4 of 4 entries, level in 0, behind in 0 (small 2/0/0, varied 2/0/0); better than "
+        "the best of them with probability"
+    )
     assert ours.ours.endswith("without p-discrete, p-discrete-m and g-discrete")
-    assert ours.paper == "ahead in 22 of 28 entries, level in 1"
+    assert ours.paper.startswith("ahead in 22 of 28 entries, level in 1, behind in 5 (small 6/0/1")
 
 
 def test_strategies_are_those_of_the_applied_problem(found):
     ours = claim(found, "varied is the best strategy")
-    assert ours.verdict == YES and ours.ours.startswith(
-        "best on 1 of 1 problem; mean scores: small"
-    )
+    assert ours.ours.startswith("mean scores on 1 problem: small 0.")
+    assert "varied minus small: " in ours.ours
     assert ours.paper.startswith("best on 4 of 4; mean scores: small 0.73, medium 0.78")
 
 
@@ -52,7 +58,8 @@ def test_losses_are_compared_over_the_same_entries(found):
 
 def test_times_are_compared_by_exponents_and_ratios(found):
     ours = claim(found, "decision times")
-    assert ours.verdict == YES and ours.ours.startswith("smaller exponent on 2 of 2 problems")
+    assert ours.ours.startswith("smaller exponent on 2 of 2 problems")
+    assert ours.verdict == YES and "95 % intervals, smaller on 2 and larger on 0" in ours.ours
     assert ours.paper == "smaller exponent on 7 of 7 problems, medians 0.22 and 1.44"
     cost = claim(found, "projection costs most")
     assert cost.verdict.startswith("agrees in part") and "g-discrete-m 0." in cost.ours
@@ -83,8 +90,9 @@ def test_what_was_not_measured_is_said(tmp_path):
 
 
 def test_a_method_that_lacks_runs_does_not_take_problems_out():
-    whole = {"tsp": [1.0], "ospf": [1.0]}
-    part = {"tsp": [1.0], "ospf": []}
+    one, none = Scores.of([(1.0, 0, 0)]), Scores.of([])
+    whole = {"tsp": one, "ospf": one}
+    part = {"tsp": one, "ospf": none}
     assert shared_problems({"a": whole, "b": whole, "c": part}) == ["tsp", "ospf"]
     assert shared_problems({"a": whole, "b": part, "c": part}) == ["tsp"]
     assert shared_problems({"a": whole, "b": part}) == ["tsp"]
@@ -92,11 +100,47 @@ def test_a_method_that_lacks_runs_does_not_take_problems_out():
 
 def test_methods_are_compared_on_the_same_instances():
     """Better by a little everywhere is better, however much instances differ."""
-    first = {"tsp": {i: float(i) + 0.01 for i in range(20)}}
-    second = {"tsp": {i: float(i) for i in range(5, 25)}}
+    first = {"tsp": Scores.of((i + 0.01, 0, i) for i in range(20))}
+    second = {"tsp": Scores.of((i, 0, i) for i in range(5, 25))}
     assert str(better(first, second, ["tsp"])) == "1.00 [1.00, 1.00]"
     assert better(first, first, ["tsp"]).value == 0.5
-    assert better(first, {"tsp": {99: 1.0}}, ["tsp"]) == Estimated(0.5, 0.0, 1.0)
+    other = {"tsp": Scores.of([(1.0, 0, 99)])}
+    assert better(first, other, ["tsp"]) == Estimated(0.5, 0.0, 1.0)
+
+
+def of_runs(*levels):
+    """Scores of runs around these levels on the same 40 instances."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 0.01, 40)
+    return {
+        "tsp": Scores.of((v + e, r, i) for r, v in enumerate(levels) for i, e in enumerate(noise))
+    }
+
+
+def test_what_lies_within_the_spread_between_runs_is_no_difference():
+    """However many instances agree on it."""
+    wide, high, alike = of_runs(0.5, 0.9), of_runs(0.8, 0.82), of_runs(0.8, 0.81)
+    found = mean_difference(high, wide, ["tsp"])
+    assert found.value > 0.05 and found.low < 0
+    assert better(high, wide, ["tsp"]).low < 0.5 < better(high, wide, ["tsp"]).value + 0.01
+    assert clearly_best({"a": high, "b": wide}, ["tsp"]) is None
+    assert clearly_best({"a": of_runs(0.95, 0.96), "b": wide, "c": alike}, ["tsp"]) == "a"
+    gaps = {"a": of_runs(5.0, 5.1), "b": of_runs(9.0, 9.1)}
+    assert clearly_best(gaps, ["tsp"], smallest=True) == "a"
+    assert clearly_best({"a": of_runs(0.95), "b": wide}, ["tsp"]) is None, "one run says nothing"
+    unsolved = {"tsp": Scores.of((np.inf, r, i) for r in (0, 1) for i in range(40))}
+    assert clearly_best({"a": gaps["a"], "b": unsolved}, ["tsp"], smallest=True) == "a"
+    assert clearly_best({"a": unsolved, "b": unsolved}, ["tsp"], smallest=True) is None
+
+
+def test_an_entry_is_level_where_its_runs_differ_as_much(tmp_path):
+    study = Study(write_ledger(tmp_path / "study", BRIEF))
+    scores = EntryScores(study, study.settings[0])
+    place, rival = ("tsp", "projection", "varied"), ("tsp", "g-discrete-m", "varied")
+    assert scores.standing(place, rival) == "ahead" and scores.standing(rival, place) == "behind"
+    scores._spreads[place] = scores.ours[place] - scores.ours[rival] + 0.01
+    assert scores.standing(place, rival) == "level"
+    assert scores.standing(place, place) == "level"
 
 
 def test_policies_are_shown_on_the_instances_that_agents_were_tested_on(tmp_path):
@@ -105,7 +149,7 @@ def test_policies_are_shown_on_the_instances_that_agents_were_tested_on(tmp_path
     )
     study = Study(write_ledger(tmp_path / "study", brief))
     setting = study.settings[0]
-    results = _Results.of(study, setting, "varied")
+    results = Results.of(study, setting, "varied")
     tested = instance_scores(results.records["projection"]["tsp"])
     (greedy,) = results.records["greedy"]["tsp"]
     whole = study.policies(setting, "tsp")["greedy"].result["instances"]

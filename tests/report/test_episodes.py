@@ -14,7 +14,7 @@ from PIL import Image
 
 import lagco
 import lagco.report
-from lagco.study.ledger import RECORD
+from lagco.study.records.ledger import RECORD
 from tests.report.fabricated import Extent, file_name, write_ledger
 from tests.report.markup import Markup
 
@@ -90,7 +90,8 @@ def test_an_agent_is_drawn_step_by_step(drawn, tmp_path):
     assert "Step 0: objective" in page.text and "End: complete." in page.text
     slider = next(a for tag, a in page.elements if a.get("type") == "range")
     assert slider["max"] == str(len(found) - 1)
-    assert "own.module:Problem: not one of lagco's problems" in page.text, "and not imported"
+    assert "Problem: not one of lagco's problems" in page.text, "and not imported"
+    assert "lagco report --problem own.module:Problem" in page.text
 
 
 def test_a_damaged_agent_costs_its_film_alone(drawn, tmp_path):

@@ -9,11 +9,12 @@ import re
 import pytest
 
 import lagco.report
-from lagco.report.sections.scalability import _mark_smallest
+from lagco.report.sections.costs.scalability import _mark_smallest
 from lagco.report.tables import Cell, Column
 from tests.report.fabricated import MEASURES, Extent, write_ledger
 from tests.report.markup import Markup
 
+BASELINES = ("random", "greedy", "solver", "solver-in-time", "annealing")
 BRIEF = {
     "problems": ("tsp",),
     "methods": ("projection", "soft-projection"),
@@ -29,7 +30,7 @@ def rows_of(page, name):
 
 def change_records(folder, kind, change):
     """Rewrite records as the ledger writes them, changed."""
-    from lagco.study.ledger import RECORD
+    from lagco.study.records.ledger import RECORD
 
     for path in (folder / "records" / kind).glob("*.json"):
         whole = json.loads(path.read_text())
@@ -69,13 +70,16 @@ def test_unsolved_instances_are_counted_and_never_best(unsolved):
     line = next(line for line in latex.splitlines() if line.startswith("projection"))
     assert "4/20" in line and "mathbf" not in line
     soft = next(line for line in latex.splitlines() if line.startswith("soft"))
-    assert "mathbf" not in soft, "there is nothing to compare with"
+    assert "mathbf" in soft, "an infinite gap is worse, whichever runs and instances are drawn"
 
 
 def test_unsolved_instances_count_as_worst_in_ranks(unsolved):
-    rows = {row["method"]: row for row in rows_of(unsolved, "overview-varied")}
-    assert float(rows["projection"]["over all rank"]) == len(rows)
-    assert float(rows["projection"]["score tsp"]) == 0.0
+    rows = {row["method"]: row for row in rows_of(unsolved, "overview-gap-varied")}
+    assert float(rows["projection"]["rank"]) == len(rows)
+    assert rows["projection"]["tsp"] == rows["projection"]["mean"] == ""
+    scores = {row["method"]: row for row in rows_of(unsolved, "overview-score-varied")}
+    assert float(scores["projection"]["score of the final state tsp"]) == 0.0
+    assert "its mean gap over 1 problem" in Markup(unsolved.read_text()).text
 
 
 def test_another_protocol_is_announced_and_not_compared(report, unsolved):
@@ -119,16 +123,40 @@ def test_the_headline_says_who_leads_and_by_how_much(report):
     page = Markup(report.read_text())
     assert page.sections()[0] == "headline"
     text = page.text
-    assert "taught-projection has the largest aggregate score over 2 problems" in text
-    assert re.search(r"beats soft-projection: it is ahead on \d+ % \[", text)
-    assert "Without training, greedy scores" in text
-    assert "In the same time, solver-in-time scores" in text
-    assert "training on varied instances gives the largest aggregate score" in text
-    assert "decision time of projection grows more slowly with size than that of iterative" in text
-    rows = {row["method"]: row for row in rows_of(report, "overview-varied")}
+    assert "comes closest to the solver: its mean gap over 2 problems is" in text
+    assert re.search(
+        r"soft-projection: on an unseen instance it is ahead with probability \d+ % \[", text
+    )
+    assert "Without training, greedy has a mean gap of" in text
+    assert "In the same time, solver-in-time has a mean gap of" in text
+    assert "training on varied instances gives the largest mean score" in text
+    assert "decision time of projection grows clearly more slowly with size" in text
+    rows = {row["method"]: row for row in rows_of(report, "overview-gap-varied")}
     assert {"random", "greedy", "solver", "solver-in-time", "annealing"} < rows.keys()
-    assert float(rows["projection"]["solver score from the default start ospf"]) > 0
-    assert float(rows["taught-projection"]["over all rank"]) < 4
+    leader = min(
+        (n for n in rows if n not in BASELINES), key=lambda name: float(rows[name]["mean"])
+    )
+    assert f"{leader} comes closest to the solver" in text
+
+
+def test_without_a_solver_the_headline_goes_by_scores(tmp_path):
+    def unsolvable(content):
+        for instance in content["result"]["instances"]:
+            instance["measures"] = [m for m in instance["measures"] if m != "gap"]
+
+    study = write_ledger(tmp_path / "study", Extent(**BRIEF))
+    for kind in ("run", "policy"):
+        change_records(study, kind, unsolvable)
+    text = Markup(lagco.report.build(study, tmp_path / "report.html").read_text()).text
+    assert "has the largest aggregate score over 1 problem" in text
+    assert not (tmp_path / "report.tables" / "overview-gap-varied.csv").exists()
+
+
+def test_a_caption_is_one_line_and_the_rest_is_folded(report):
+    captions = re.findall(r"<figcaption>(.*?)(?:<span|<details|</figcaption>)", report.read_text())
+    assert len(captions) > 20
+    assert [line for line in captions if len(line) > 110] == []
+    assert "<summary>How to read</summary>" in report.read_text()
 
 
 def test_the_best_is_never_behind_the_next(report):

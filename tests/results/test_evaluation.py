@@ -8,10 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from lagco.cli.evaluate import print_instances, print_refusals, print_scores
+from lagco.cli.answers.evaluate import print_instances, print_refusals, print_scores
+from lagco.commands.evaluate import evaluate, solver_evaluation
+from lagco.commands.generate import generate_instance
 from lagco.errors import TooLarge
-from lagco.evaluation import evaluate, solver_evaluation
-from lagco.generation import generate_instance
 from lagco.policies import GreedyPolicy
 from lagco.results.evaluation import Evaluation, InstanceResult, by_training
 from lagco.results.statistics import interquartile_mean, summarise, train_test_gap
@@ -103,7 +103,7 @@ def test_tables_mark_refusals_and_keep_seen_instances_apart(evaluations, capsys,
     print_scores(("tsp, ", ", here"), evaluations, 2, agents=True)
     print_refusals(evaluations)
     text = capsys.readouterr().out
-    unseen, seen = text.split("tsp, 1 seen instances, here")
+    unseen, seen = text.split("tsp, 1 seen instance, here")
     rows = {row.split()[1]: row for row in unseen.splitlines() if row.count("│") > 3}
     assert "tsp, 3 unseen instances, here" in unseen
     assert "1/3" in rows["padded"] and "inf" in rows["padded"]

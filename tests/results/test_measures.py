@@ -6,8 +6,8 @@ import math
 
 import pytest
 
+from lagco.commands.generate import generate_instance
 from lagco.core.problem import Problem
-from lagco.generation import generate_instance
 from lagco.problems import problem_class
 from lagco.results.measures import MEASURES, gap, improvement, maximised, selected, worst
 

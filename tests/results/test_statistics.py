@@ -12,9 +12,7 @@ from lagco.results.statistics import (
     interquartile_mean,
     mean,
     power_law,
-    probability_of_improvement,
     shapiro_wilk,
-    stratified_interval,
     summarise,
 )
 
@@ -60,32 +58,6 @@ def test_the_quick_bootstrap_is_the_plain_one(count):
     quick = bootstrap_interval(values)
     plain = bootstrap_interval(values, lambda sample: interquartile_mean(sample))
     assert quick == pytest.approx(plain)
-
-
-def test_stratified_bootstrap_is_rliables(scores):
-    # rliable.library.StratifiedBootstrap: runs are drawn for every task by itself
-    rng = np.random.default_rng(7)
-    found = []
-    for _ in range(2000):
-        rows = rng.integers(len(scores), size=scores.shape)
-        found.append(stats.trim_mean(np.take_along_axis(scores, rows, axis=0), 0.25, axis=None))
-    theirs = np.percentile(found, [2.5, 97.5])
-    ours = stratified_interval(list(scores.T))
-    assert ours == pytest.approx(tuple(theirs), abs=0.08 * (theirs[1] - theirs[0]))
-    # instances differ more than runs do, so drawing instances too gives a wider interval
-    low, high = bootstrap_interval((scores + np.linspace(0, 3, 101)).ravel())
-    a, b = stratified_interval(list((scores + np.linspace(0, 3, 101)).T))
-    assert high - low > 2 * (b - a)
-
-
-def test_probability_of_improvement_is_mann_whitneys():
-    rng = np.random.default_rng(3)
-    first, second = rng.integers(10, size=60) / 10, rng.integers(8, size=40) / 10
-    # rliable.metrics.probability_of_improvement, for one task
-    statistic = stats.mannwhitneyu(first, second, alternative="greater").statistic
-    found = probability_of_improvement(first, second)
-    assert found == pytest.approx(statistic / (len(first) * len(second)))
-    assert found + probability_of_improvement(second, first) == pytest.approx(1.0)
 
 
 def test_shapiro_wilk_is_scipys():

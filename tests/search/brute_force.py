@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 
@@ -53,3 +55,22 @@ def simple_paths(edges, nodes, sources, targets, hops, min_len=1):
         for start in range(nodes) if s < 0 else [s]:
             extend(demand, [start], t, h)
     return np.array(sorted(rows), dtype=np.int64).reshape(-1, width + 1)
+
+
+def connected_sets(edges, nodes, most, allowed):
+    """Rows of all connected sets of allowed nodes, padded with `nodes`, by trying all sets."""
+    beside = {v: set() for v in range(nodes)}
+    for a, b in np.asarray(edges).T.tolist():
+        beside[a].add(b)
+        beside[b].add(a)
+    rows = []
+    for size in range(1, most + 1):
+        for chosen in itertools.combinations(np.flatnonzero(allowed).tolist(), size):
+            reached, waiting = {chosen[0]}, [chosen[0]]
+            while waiting:
+                found = (beside[waiting.pop()] & set(chosen)) - reached
+                reached |= found
+                waiting += found
+            if len(reached) == size:
+                rows.append([*chosen, *[nodes] * (most - size)])
+    return np.array(sorted(rows), dtype=np.int64).reshape(-1, most)

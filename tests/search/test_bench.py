@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from lagco.search.bench import STRUCTURES, VALIDITIES, bench_decode
+from lagco.bench.decoding import STRUCTURES, VALIDITIES, bench_decode
 
 KEYS = {
     "structure", "actions", "metric", "validity", "ours_us", "flat_build_us", "flat_query_us",
@@ -31,8 +31,8 @@ def test_records(flat_gb):
 def test_importing_the_package_loads_neither_compiled_loops_nor_index():
     code = (
         "import sys, lagco; before = set(sys.modules); "
-        "import lagco.search, lagco.search.bench; new = set(sys.modules) - before; "
-        "print([m for m in ('faiss', 'torch', 'numba', 'lagco.search.kernels') if m in new])"
+        "import lagco.search, lagco.bench.decoding; new = set(sys.modules) - before; "
+        "print([m for m in ('faiss', 'torch', 'numba', 'lagco.search.products.kernels') if m in new])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"

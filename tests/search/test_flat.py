@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lagco.search import METRICS, FlatSpace, NoValidAction, ProductSpace, plan_search
+from lagco.search import METRICS, FlatSpace, NoValidAction, ProductSpace
 from tests.search.brute_force import nearest
 
 
@@ -46,11 +46,11 @@ def test_flat_and_product_agree(metric):
 
 
 def test_plans_say_why():
-    assert plan_search(FlatSpace(np.ones((3, 2)))).search == "flat"
+    assert FlatSpace(np.ones((3, 2))).plan().search == "flat"
     small = ProductSpace([np.ones((30, 2))] * 2)
     large = ProductSpace([np.ones((3000, 2))] * 2)
-    assert plan_search(small).search == "listed"
-    plan = plan_search(large, "l2")
+    assert small.plan().search == "listed"
+    plan = large.plan("l2")
     assert plan.search == "product"
     assert plan.actions == 9_000_000
     assert "in order" in plan.reason

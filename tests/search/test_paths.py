@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from lagco.search import METRICS, NoValidAction, PathSet, PathSpace, TooManyActions, plan_search
+from lagco.search import METRICS, NoValidAction, PathSet, PathSpace, TooManyActions
 from tests.search.brute_force import nearest, score, simple_paths
 
 
@@ -134,10 +134,10 @@ def test_caps_and_plans(network):
     with pytest.raises(TooManyActions):
         network.list(cap=100)
     few = PathSet(np.array([[0, 1], [1, 2]]), 3, 2, [0], [2])
-    assert plan_search(PathSpace(few, np.ones((3, 1)))).search == "listed"
+    assert PathSpace(few, np.ones((3, 1))).plan().search == "listed"
     rng = np.random.default_rng(1)
     many = PathSet(rng.integers(0, 40, (2, 240)), 40, 6)
-    assert plan_search(PathSpace(many, np.ones((40, 1)))).search == "path"
+    assert PathSpace(many, np.ones((40, 1))).plan().search == "path"
 
 
 def test_wrong_shapes_are_named(network):

@@ -17,7 +17,6 @@ from lagco.search import (
     PathSpace,
     ProductSpace,
     TooManyActions,
-    plan_search,
     search,
 )
 from lagco.search.metrics import listed_kernels
@@ -259,7 +258,7 @@ def test_pooled_components(pooling, metric):
     got = space.nearest(query, 5, metric)
     expected = nearest(space.vectors(rows), rows, query, metric, 5)
     assert np.array_equal(got.indices, expected)
-    assert plan_search(space, metric).search in ("pooled-list", "listed")
+    assert space.plan(metric).search in ("pooled-list", "listed")
 
 
 def test_listing_has_a_cap_with_a_clear_error():
@@ -267,7 +266,7 @@ def test_listing_has_a_cap_with_a_clear_error():
     with pytest.raises(TooManyActions, match=r"4000000 actions.*cap is 2000000"):
         space.nearest(np.ones(2), 1, "l2")
     with pytest.raises(TooManyActions):
-        plan_search(space, "l2")
+        space.plan("l2")
     summed = ProductSpace([np.ones((2000, 2)), np.ones((2000, 2))], pooling="sum")
     assert summed.nearest(np.ones(2), 1, "inner").indices.tolist() == [[0, 0]]
 

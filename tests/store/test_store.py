@@ -12,8 +12,8 @@ import safetensors.numpy
 from jsonschema import Draft202012Validator
 
 from lagco.agents.bundle import AGENT
-from lagco.agents.checkpoint import CHECKPOINT_KIND
-from lagco.agents.training import RUN_KIND
+from lagco.agents.training.checkpoint import CHECKPOINT_KIND
+from lagco.agents.training.trainer import RUN_KIND
 from lagco.embedding.storage import ENCODER
 from lagco.errors import LagcoError, WriteError
 from lagco.instances.dataset import DATA_SET, TIMES
@@ -22,8 +22,8 @@ from lagco.latent.files import SPACE
 from lagco.problems import list_problems
 from lagco.store import Kind, Mismatch, check, check_writable, parse_json
 from lagco.store.tensors import header_of, pack_tensors
-from lagco.study.claims import CLAIM
-from lagco.study.ledger import FAILURE, NOTE, RECORD
+from lagco.study.records.ledger import FAILURE, NOTE, RECORD
+from lagco.study.running.claims import CLAIM
 
 KINDS = (
     *(AGENT, CHECKPOINT_KIND, CLAIM, DATA_SET, ENCODER, FAILURE, INSTANCE, NOTE, RECORD),
@@ -150,7 +150,7 @@ def test_places_that_are_no_plain_files(tmp_path, folder):
     (folder / "toy.safetensors").unlink()
     (folder / "toy.safetensors").mkdir()
     with pytest.raises(
-        LagcoError, match=r"toy\.safetensors: cannot be read \(it is not a plain file"
+        LagcoError, match=r"toy\.safetensors: cannot be read \(it is a folder, not a file"
     ):
         TOY.read(folder)
 

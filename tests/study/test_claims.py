@@ -10,13 +10,13 @@ import time
 
 import pytest
 
-from lagco.study import claims as module
-from lagco.study.claims import ClaimLost, Claims
+from lagco.study.running import claims as module
+from lagco.study.running.claims import ClaimLost, Claims
 
 _TAKE = """
 import sys
 from pathlib import Path
-from lagco.study.claims import Claims
+from lagco.study.running.claims import Claims
 claim = Claims(Path(sys.argv[1])).take("task")
 print("taken" if claim else "refused", flush=True)
 sys.stdin.read()  # until this process is killed, or the other has ended

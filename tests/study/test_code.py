@@ -7,14 +7,18 @@ from pathlib import Path
 import lagco
 from lagco.store import sources
 from lagco.store.sources import _path_of, closure
-from lagco.study.code import TRAINING, code_version
+from lagco.study.running.code import TRAINING, code_version
 
-GENERATION = ("lagco.generation",)
+GENERATION = ("lagco.commands.generate",)
 
 
 def test_what_a_task_reaches():
-    found = closure(["lagco.agents.training", "lagco.problems.tsp.env"], {"lagco"})
-    assert {"lagco.agents.vector_env", "lagco.latent.kernels", "lagco.core.problem"} <= found
+    found = closure(["lagco.agents.training.trainer", "lagco.problems.tsp.env"], {"lagco"})
+    assert {
+        "lagco.agents.training.vector_env",
+        "lagco.latent.kernels",
+        "lagco.core.problem",
+    } <= found
     assert not any(name.startswith(("lagco.cli", "lagco.study", "lagco.report")) for name in found)
     assert not any(name.startswith("lagco.problems.ospf") for name in found)
     assert all(_path_of(name).is_file() for name in found if _path_of(name) is not None)
@@ -30,9 +34,9 @@ def test_methods_differ():
     """The registry names modules in texts, which no import shows."""
     names = ("p-discrete", "iterative", "projection", "soft-projection")
     assert len({code_version("tsp", TRAINING, name)["hash"] for name in names}) == len(names)
-    reached = closure(["lagco.agents.iterative", *TRAINING], {"lagco"})
-    assert "lagco.agents.replay" in reached
-    assert not {"lagco.agents.soft_projection", "lagco.agents.ranker"} & reached
+    reached = closure(["lagco.agents.methods.iterative", *TRAINING], {"lagco"})
+    assert "lagco.agents.learning.replay" in reached
+    assert not {"lagco.agents.methods.soft_projection", "lagco.agents.inference.ranker"} & reached
 
 
 def _hash():
@@ -50,7 +54,7 @@ def test_an_edit_of_a_method_concerns_its_own_runs_alone(monkeypatch):
         code_version.cache_clear()
         return code_version("tsp", (module,))["hash"]
 
-    makers = ("lagco.generation", "lagco.embedding.pretrain")
+    makers = ("lagco.commands.generate", "lagco.embedding.pretraining.pretrain")
     before = {name: version(name) for name in ("iterative", "projection")}
     data_and_encoder = [made(module) for module in makers]
     read = Path.read_bytes

@@ -8,8 +8,9 @@ import pytest
 
 import lagco.study
 from lagco.errors import LagcoError, UsageError
-from lagco.study.execute import last_settings
-from lagco.study.plan import plan_study
+from lagco.study.planning.plan import plan_study
+from lagco.study.planning.splits import numbered
+from lagco.study.running.execute import last_settings
 from lagco.study.settings import (
     BASELINES,
     SETTINGS,
@@ -18,7 +19,6 @@ from lagco.study.settings import (
     TrainingTimeSettings,
     known_methods,
 )
-from lagco.study.splits import numbered
 from tests.study.small import command
 
 
@@ -84,14 +84,27 @@ def test_training_time_is_the_papers(tmp_path):
     assert len(set().union(*first)) == 100
 
 
-@pytest.mark.parametrize("preset", ["default", "paper", "smoke", "tiny"])
+@pytest.mark.parametrize("preset", ["default", "paper", "released", "smoke", "tiny"])
 @pytest.mark.parametrize("study", SETTINGS)
 def test_every_study_has_every_preset(study, preset):
     settings = SETTINGS[study].of(preset)
     assert SETTINGS[study].of(**settings.as_dict()) == settings
-    if preset == "paper":
+    if preset in ("paper", "released"):
         assert settings.features == ("paper",)
-        assert getattr(settings, "training", "paper") == "paper"
+        assert getattr(settings, "training", preset) == preset
+
+
+def test_released_settings_reach_instances_encoders_and_agents(tmp_path):
+    settings = GeneralizationSettings.of(
+        "released", problems=["cyber-path", "tsp"], strategies=["varied"], seeds=[42]
+    )
+    tasks = plan_study(settings, lagco.study.Ledger(tmp_path)).tasks
+    options = {t.spec["problem"]: t.spec.get("options") for t in tasks if t.kind == "data"}
+    assert options == {"cyber-path": {"profile": "released"}, "tsp": None}
+    assert {t.spec["pretraining"]["max_steps"] for t in tasks if t.kind == "encoder"} == {5000}
+    configs = {t.spec["config"]["method"]: t.spec["config"] for t in tasks if t.kind == "run"}
+    assert {config["preset"] for config in configs.values()} == {"released"}
+    assert configs["g-discrete-m"]["epochs"] == 20
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import pytest
 
 from lagco.errors import LagcoError
 from lagco.study import tasks
-from lagco.study.code import code_version
-from lagco.study.engines import WorkerLost, engine_of
-from lagco.study.estimate import status_of
-from lagco.study.execute import execute
-from lagco.study.ledger import Ledger
+from lagco.study.planning.estimate import status_of
+from lagco.study.records.ledger import Ledger
+from lagco.study.running.code import code_version
+from lagco.study.running.engines import WorkerLost, engine_of
+from lagco.study.running.execute import execute
 from lagco.study.task import Plan, Task
 
 
@@ -60,7 +60,11 @@ def toys(monkeypatch):
 
 
 def toy(number, *needs):
-    spec = {"problem": "tsp", "number": number, "code": code_version("tsp", ("lagco.generation",))}
+    spec = {
+        "problem": "tsp",
+        "number": number,
+        "code": code_version("tsp", ("lagco.commands.generate",)),
+    }
     return Task("toy", f"toy{number}", spec, tuple(task.key for task in needs))
 
 

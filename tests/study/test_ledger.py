@@ -11,8 +11,8 @@ import pytest
 
 from lagco.errors import LagcoError
 from lagco.study import Ledger
-from lagco.study import ledger as module
-from lagco.study.ledger import significant
+from lagco.study.records import ledger as module
+from lagco.study.records.ledger import significant
 from lagco.study.task import Task
 
 

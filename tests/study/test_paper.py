@@ -9,7 +9,7 @@ import pytest
 
 from lagco.agents.config import train_config
 from lagco.study import paper_score, paper_tables
-from lagco.study.search_space import paper_space
+from lagco.study.planning.search_space import paper_space
 from tests.study.latex_tables import all_tables
 
 SOURCE = (

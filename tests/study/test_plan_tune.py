@@ -7,8 +7,8 @@ import pytest
 from lagco.agents.config import train_config
 from lagco.errors import UsageError
 from lagco.study import Ledger
-from lagco.study.plan_tune import plan_tune
-from lagco.study.search_space import paper_space, read_space
+from lagco.study.planning.search_space import paper_space, read_space
+from lagco.study.planning.tuning import plan_tune
 from lagco.study.settings import TuneSettings
 
 optuna = pytest.importorskip("optuna", reason="needs the extra 'tune'")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lagco.errors import UsageError
-from lagco.study.splits import training_indices
+from lagco.study.planning.splits import training_indices
 
 SIZES = np.random.default_rng(0).integers(10, 100, size=101).tolist()
 

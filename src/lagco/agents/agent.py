@@ -7,24 +7,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from lagco.agents.inference.perceptron import perceptron, score_with
 from lagco.agents.method import Actor, Method
-from lagco.agents.network import perceptron, score_with
 from lagco.agents.team import Team
 from lagco.arrays import Array
+from lagco.core.declaring.declaration import read_declaration
 from lagco.core.env import ContinuousEnv
+from lagco.core.pooling import spelled_pooling
 from lagco.core.problem import Problem
+from lagco.core.spec import Function, Graph
 from lagco.errors import LagcoError, UsageError
 from lagco.instances import Instance
+from lagco.latent.candidates import SeenColumns, ranker_on
 from lagco.latent.decoder import Decoder
 from lagco.latent.space import LatentSpace
-from lagco.one_thread import one_thread
 from lagco.results.described import SelfDescribing
 from lagco.results.measures import improvement
+from lagco.results.numbers import of_things
 from lagco.rollout import Episode
+from lagco.runtime.one_thread import one_thread
+
+if TYPE_CHECKING:
+    from lagco.agents.training.comparison import Comparison
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,10 @@ class Agent(SelfDescribing):
         method: how it decides.
         name: the method's name, as tables show it.
         weights: the arrays that decide.
+        comparison: of a run that has just ended, with other ways to answer; None without.
     """
+
+    comparison: Comparison | None = None
 
     def __init__(
         self,
@@ -80,13 +91,29 @@ class Agent(SelfDescribing):
         training = self.description["training"]
         found: dict[str, object] = {"method": self.name, "problem": self.problem.name}
         if "steps" in training:
-            found["trained"] = (
-                f"{training['steps']} steps on {len(training['instances'])} instances"
-            )
+            instances = of_things(len(training["instances"]), "instances")
+            found["trained"] = f"{of_things(training['steps'], 'steps')} on {instances}"
         if training.get("sizes"):
             found["sizes"] = f"{min(training['sizes'])} to {max(training['sizes'])}"
         decoder = self.description["config"].get("decoder")
         return found | ({"decoder": decoder} if self.method.metric is not None else {})
+
+    def sees(self) -> dict[str, Any]:
+        """What it looks at: attributes by view, poolings, and columns of candidates by name."""
+        env = self.problem(self.problem.generate(self.problem.default_size), features=self.features)
+        declared = read_declaration(env, env.graph_views())
+        found: dict[str, Any] = {
+            "nodes": {view: list(names) for view, names in declared.node_attributes.items()},
+            "edges": {view: list(names) for view, names in declared.edge_attributes.items()},
+            "observation": {n: _spelled(part) for n, part in declared.observation.items()},
+        }
+        if self.space is not None:
+            found["actions"] = [spelled_pooling(pooling) for pooling in self.space.summary]
+        columns = SeenColumns.from_facts(self.description["facts"])
+        columns = columns or SeenColumns.of(self.problem, self.features)
+        if "ranker.mean" in self.weights and columns is not None:
+            found |= columns.described(self.problem)
+        return found
 
     @property
     def features(self) -> str:
@@ -196,7 +223,10 @@ class Agent(SelfDescribing):
                     "--method taught-projection"
                 )
             # named in a text: only methods that train a ranker depend on its code
-            ranker = importlib.import_module("lagco.agents.ranker").Ranker(self.weights)
+            inference = importlib.import_module("lagco.agents.inference.ranker")
+            made = inference.make_ranker(self.weights)
+            columns = SeenColumns.from_facts(self.description["facts"])
+            ranker = ranker_on(made, self.problem, columns, self.features)
         if decoder == "scored":
             if "scorer.0.weight" not in self.weights:
                 raise UsageError(
@@ -207,3 +237,12 @@ class Agent(SelfDescribing):
         temperature = float(self.description["config"].get("temperature", 1.0))
         chosen = Decoder(decoder, k, metric, values, ranker, temperature)
         return Agent(self.problem, self.method, self.weights, self.description, self.space, chosen)
+
+
+def _spelled(part: Graph | Function) -> str:
+    """A part of an observation: its poolings and the elements they pool, or how many numbers."""
+    if isinstance(part, Function):
+        return f"{part.size} numbers" if part.size > 1 else "a number"
+    poolings = ", ".join(spelled_pooling(pooling) for pooling in part.poolings)
+    where = " and ".join(f"{name} = {value}" for name, value in part.spec.items())
+    return f"{poolings} of nodes with {where}" if where else poolings

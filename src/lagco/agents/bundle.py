@@ -10,23 +10,36 @@ from typing import Any
 
 from lagco.agents.agent import Agent
 from lagco.agents.config import train_config
+from lagco.agents.inference.perceptron import WIDTHS, AgentWeights, NetworkFactory
 from lagco.agents.method import Method
-from lagco.agents.network import WIDTHS, AgentWeights, NetworkFactory
 from lagco.agents.registry import method_of
 from lagco.arrays import Array
-from lagco.core.declaration import Declaration, read_declaration
+from lagco.core.declaring.declaration import Declaration, read_declaration
 from lagco.core.problem import Problem
 from lagco.embedding.encoder import NetworkClass
 from lagco.errors import LagcoError, UnknownName, UsageError, suggest
 from lagco.instances import Instance
 from lagco.latent.files import load_space, save_space
 from lagco.latent.space import LatentSpace
+from lagco.problem_table import ENTRIES
 from lagco.problems import AnyProblem, problem_class, registered_class
-from lagco.registration import ENTRIES
-from lagco.store import COUNT, SHA256, TEXT, Described, Kind, Mismatch, array_of, check, object_of
+from lagco.store import (
+    COUNT,
+    MAX_WEIGHT,
+    SHA256,
+    TEXT,
+    Described,
+    Kind,
+    Mismatch,
+    array_of,
+    check,
+    object_of,
+)
 
 DESCRIPTION, WEIGHTS, SPACE = "agent.json", "agent.safetensors", "space"
-_PACKAGES = ("lagco", "torch", "stable-baselines3", "sb3-contrib", "numpy")
+#: file of a training run, which may not have ended with an agent
+RUN = "run.json"
+_PACKAGES = ("lagco", "torch", "stable-baselines3", "numpy")
 _RULE = "rule:"
 
 
@@ -42,6 +55,7 @@ AGENT = Kind(
     error=BundleError,
     description=DESCRIPTION,
     tensors=WEIGHTS,
+    largest=MAX_WEIGHT,
     schema=object_of(
         problem={"type": "string", "maxLength": 500},
         method={"type": "string", "maxLength": 500},
@@ -121,7 +135,8 @@ def load(
     """Load a trained agent. Nothing in the files is executed, and nothing they name is imported.
 
     Args:
-        path: folder of a bundle, or the name of a problem for the agent that comes with lagco.
+        path: folder of a bundle, or the name of a problem for the agent that comes with lagco;
+            ``default`` for that of `problem`.
         problem: needed if the problem is not one of lagco's: ``module:Class``, the class, or
             what makes the environment.
         instance: any one of that problem, where it cannot draw instances itself and its actions
@@ -134,7 +149,7 @@ def load(
     Raises:
         BundleError: the message names the file and what is wrong with it.
     """
-    folder = _named(path)
+    folder = folder_of(path, problem)
     file = _read(folder)
     content, source = file.content, str(file.path)
     name, config = content["problem"], content["config"]
@@ -159,7 +174,7 @@ def load(
     file.tensors.refuse_others()
     weights = AgentWeights(file.tensors)
     if policy_class is not None or f"policy.{WIDTHS}" in weights:
-        from lagco.agents.own_network import load_network  # brings torch
+        from lagco.agents.learning.own_network import load_network  # brings torch
 
         try:
             weights.networks["policy"] = load_network(weights, "policy", policy_class)
@@ -168,13 +183,20 @@ def load(
     return Agent(cls, method, weights, _description(file), space).configured(decoder)
 
 
-def _named(path: str | Path) -> Path:
-    """A folder; of the name of a problem, that of the agent that comes with lagco."""
+def folder_of(path: str | Path, problem: AnyProblem | None = None) -> Path:
+    """A folder; of the name of a problem, or ``default``, that of the agent that lagco brings."""
     folder = Path(path)
     if folder.exists() or not isinstance(path, str):
         return folder
     from lagco.agents.shipped import FOLDER, shipped_problems
 
+    if path == "default":
+        if problem is None:
+            raise UnknownName(
+                "agent 'default': every problem has one of its own; give the name of the problem, "
+                "such as 'tsp'"
+            )
+        path = problem_class(problem).name
     known = shipped_problems()
     if path in known:
         return FOLDER / path
@@ -193,6 +215,10 @@ def read_description(folder: Path) -> dict[str, Any]:
 
 def _read(folder: Path) -> Described:
     """The files of a bundle but its latent space: method, configuration and facts are checked."""
+    if (folder / RUN).exists() and not (folder / DESCRIPTION).exists():
+        raise BundleError(
+            f"{folder}: training has not finished; the same lagco train command continues it"
+        )
     file = AGENT.read(folder)
     content = file.content
     try:

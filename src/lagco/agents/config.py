@@ -1,7 +1,8 @@
 """Configuration of a training run: fields that all methods share, and fields of the PPO methods.
 
 Every method has a dataclass of its own that derives from these; its defaults are the library's,
-and ``paper`` holds what the preset of that name changes.
+``paper`` holds what the preset of that name changes, and ``released`` what the configuration that
+the paper was released with changes in that.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from lagco.errors import LagcoError, UsageError, suggest
 from lagco.store import read_toml
 
 STRATEGIES = ("small", "medium", "large", "varied")
-PRESETS = ("default", "paper")
+PRESETS = ("default", "paper", "released")
 #: in the order of their numbers in bundles
 ACTIVATIONS = ("leaky_relu", "relu", "tanh", "elu")
 
@@ -55,7 +56,14 @@ class TrainConfig:
     #: name of the method
     method: ClassVar[str]
     #: what the preset `paper` changes
-    paper: ClassVar[Mapping[str, Any]] = {"scale_rewards": False, "shaped_rewards": False}
+    paper: ClassVar[Mapping[str, Any]] = {
+        "scale_rewards": False,
+        "shaped_rewards": False,
+        "normalised_rewards": True,
+        "rotate_every": 100,
+    }
+    #: what `released` changes in `paper`
+    released: ClassVar[Mapping[str, Any]] = {}
 
     strategy: str = setting(
         "varied",
@@ -63,11 +71,11 @@ class TrainConfig:
         choices=STRATEGIES,
     )
     steps: int = setting(100_000, "environment steps", least=1, identity=False)
-    seed: int = setting(0, "seed of everything random", least=0)
+    seed: int = setting(42, "seed of everything random", least=0)
     features: str = setting("full", "feature set", choices=FEATURE_SETS)
     preset: str = setting(
         "default",
-        "paper: the paper's values, and instances in its order",
+        "paper: what the paper's text says; released: what its released configuration says",
         choices=PRESETS,
     )
     envs: int = setting(8, "environments stepped together", least=1)
@@ -84,6 +92,16 @@ class TrainConfig:
         True, "multiply rewards by the episode length, so that steps weigh the same at every size"
     )
     shaped_rewards: bool = setting(True, "learn from Problem.shaped_reward instead of the reward")
+    normalised_rewards: bool = setting(
+        False, "map rewards to 0 … 1 by the least and the largest of the run so far"
+    )
+    stop_at_best: bool = setting(True, "end training episodes at the best value of the sweeps")
+    rotate_every: int = setting(
+        0,
+        "episodes after which all environments change to another instance, drawn at random; with "
+        "0 every episode takes the next instance of a shuffled round",
+        least=0,
+    )
     evaluate_every: int = setting(
         10_000, "steps between evaluations on the validation instances", least=1
     )
@@ -107,9 +125,10 @@ class TrainConfig:
     @classmethod
     def preset_values(cls, preset: str, features: str) -> dict[str, Any]:
         """Values that a preset or a feature set changes in the defaults."""
-        if preset != "paper":
+        if preset == "default":
             return {}
-        return {"features": "paper", **cls.paper}
+        values = {"features": "paper", **cls.paper}
+        return {**values, **cls.released} if preset == "released" else values
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -144,6 +163,8 @@ class TrainConfig:
 @dataclass(frozen=True)
 class PPOConfig(TrainConfig):
     """Settings of the methods that learn by PPO."""
+
+    released: ClassVar[Mapping[str, Any]] = {"epochs": 20}
 
     epochs: int = setting(10, "passes over a rollout", least=1)
     entropy: float = setting(0.01, "weight of the entropy bonus", least=0.0)
@@ -228,7 +249,8 @@ def _elsewhere(name: str) -> str:
         for other in METHODS.values()
         if name in {entry.name for entry in fields(other.config)}
     ]
-    return f"; {', '.join(others)} have {name!r}" if others else ""
+    have = "has" if len(others) == 1 else "have"
+    return f"; {', '.join(others)} {have} {name!r}" if others else ""
 
 
 def applicable_settings(method: str, values: Mapping[str, Any]) -> dict[str, Any]:

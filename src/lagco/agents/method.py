@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -13,16 +13,18 @@ from lagco.agents.config import TrainConfig
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
+from lagco.errors import UsageError
 from lagco.instances import Instance
 from lagco.latent.decoder import Decoder
-from lagco.latent.space import LatentSpace
+from lagco.latent.space import LatentSpace, LatentView
 from lagco.search import Metric
 from lagco.store import Schema, Tensors
+from lagco.store.tensors import JoinedRows
 
 if TYPE_CHECKING:
     from stable_baselines3.common.base_class import BaseAlgorithm
 
-    from lagco.agents.vector_env import ProblemVecEnv
+    from lagco.agents.training.vector_env import ProblemVecEnv
 
 Weights: TypeAlias = Mapping[str, Array]
 #: JSON schema of the facts of a method that needs none
@@ -49,6 +51,57 @@ class Actor(Protocol):
 
     def act(self, rng: np.random.Generator, explore: bool) -> Any:
         """A raw action for the present state; with `explore` sampled, else the mode."""
+        ...
+
+
+@runtime_checkable
+class ClockedActor(Actor, Protocol):
+    """An actor that says when the parts of its decisions end, to whoever times them.
+
+    Attributes:
+        ended: called with the name of every part of a decision as it ends; None by default.
+    """
+
+    ended: Callable[[str], None] | None
+
+
+@runtime_checkable
+class LatentActor(Actor, Protocol):
+    """An actor that sees its environment through a latent space.
+
+    Attributes:
+        view: of the environment.
+    """
+
+    view: LatentView
+
+
+@runtime_checkable
+class StatefulModel(Protocol):
+    """A model with more state than its networks, optimiser and environment: a replay buffer, say.
+
+    Checkpoints hold it, and are written less often.
+    """
+
+    def extra_state(self) -> dict[str, Any]:
+        """Plain values of that state."""
+        ...
+
+    def extra_arrays(self) -> Mapping[str, Array | JoinedRows]:
+        """Arrays of that state."""
+        ...
+
+    def restore_extra(self, state: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        """Continue from both."""
+        ...
+
+
+@runtime_checkable
+class AdoptingModel(Protocol):
+    """A model that keeps more of its weights than the arrays that decide: averages, a target."""
+
+    def adopted(self, weights: Weights) -> None:
+        """Called when a run has begun with the weights of another agent, these."""
         ...
 
 
@@ -93,10 +146,10 @@ class Method(ABC):
     ) -> ProblemVecEnv:
         """The training environment; a padded one reserves the maxima over `pad_to` too."""
 
-    def check_instances(  # noqa: B027, most methods can train on all
+    def check_run(  # noqa: B027, most methods can train on all instances
         self, problem: type[Problem], instances: Sequence[Instance], config: Any
     ) -> None:
-        """Refuse instances that the method cannot train on, before anything else takes time."""
+        """Refuse what the method cannot train with, before anything else takes time."""
 
     @abstractmethod
     def model(self, env: Any, config: Any) -> BaseAlgorithm:
@@ -124,6 +177,12 @@ class Method(ABC):
         decoder: Decoder | None,
     ) -> Actor:
         """An actor in `env`; `decoder` overrides how points are decoded."""
+
+    def needed(self, space: LatentSpace | None) -> LatentSpace:
+        """The latent space of a method that sees problems through one."""
+        if space is None:
+            raise UsageError(f"{self.name} needs a latent space")
+        return space
 
     def __repr__(self) -> str:
         return f"<method {self.name!r}>"

@@ -15,14 +15,14 @@ METHODS: Registry[Method] = Registry(
     "method",
     "lagco.methods",
     {
-        "p-discrete": "lagco.agents.discrete:P_DISCRETE",
-        "p-discrete-m": "lagco.agents.discrete:P_DISCRETE_M",
-        "g-discrete": "lagco.agents.discrete:G_DISCRETE",
-        "g-discrete-m": "lagco.agents.discrete:G_DISCRETE_M",
-        "iterative": "lagco.agents.iterative:METHOD",
-        "projection": "lagco.agents.projection:METHOD",
-        "soft-projection": "lagco.agents.soft_projection:METHOD",
-        "taught-projection": "lagco.agents.taught_projection:METHOD",
+        "p-discrete": "lagco.agents.methods.discrete:P_DISCRETE",
+        "p-discrete-m": "lagco.agents.methods.discrete:P_DISCRETE_M",
+        "g-discrete": "lagco.agents.methods.discrete:G_DISCRETE",
+        "g-discrete-m": "lagco.agents.methods.discrete:G_DISCRETE_M",
+        "iterative": "lagco.agents.methods.iterative:METHOD",
+        "projection": "lagco.agents.methods.projection:METHOD",
+        "soft-projection": "lagco.agents.methods.soft_projection:METHOD",
+        "taught-projection": "lagco.agents.methods.taught_projection:METHOD",
     },
 )
 

@@ -14,11 +14,15 @@ import typer
 from lagco.cli.lazy import command_of, lazy_group, single_command
 from lagco.cli.options import CONTEXT
 from lagco.cli.syntax import in_command_syntax
-from lagco.errors import LagcoError
+from lagco.errors import LagcoError, readable
+from lagco.runtime.stopping import signals_interrupt
+from lagco.runtime.user_modules import look_in
 
-#: commands in the order of --help, and what they do; each is a module of this package
+#: commands in the order of --help, and what they do; each is a module of a folder of this package
 COMMANDS = {
     "solve": "Solve an instance file, or a folder of them, within a time limit.",
+    "live": "Replay a timeline: controllers decide while the instance changes.",
+    "serve": "Serve decisions on live instances over HTTP, with a page.",
     "sample": "Write an instance that comes with lagco to a file.",
     "generate": "Generate a data set of random instances with references.",
     "train": "Train an agent, or resume a run.",
@@ -36,11 +40,19 @@ COMMANDS = {
     "warm": "Compile the numerical code that solve uses, ahead of time.",
     "bench": "Measure speed.",
 }
+#: commands by folder
+FOLDERS = {
+    "answers": ("solve", "live", "serve", "evaluate", "render", "warm"),
+    "data": ("sample", "generate", "info", "problems", "check", "demonstrate"),
+    "training": ("train", "agents", "pretrain", "embed"),
+    "studies": ("study", "report", "bench"),
+}
 
 
 def load_command(name: str) -> Any:
-    """The command of a module of this package: its function of that name, or its group."""
-    module = import_module(f"lagco.cli.{name}")
+    """The command of a module: its function of that name, or its group."""
+    folder = next(folder for folder, names in FOLDERS.items() if name in names)
+    module = import_module(f"lagco.cli.{folder}.{name}")
     group = getattr(module, "group", None)
     return single_command(name, getattr(module, name)) if group is None else command_of(group)
 
@@ -85,7 +97,7 @@ def options(
     global _verbose
     _verbose = verbose
     if quiet or no_progress:
-        from lagco.progress import silence
+        from lagco.runtime.progress import silence
 
         silence()
 
@@ -95,11 +107,11 @@ _verbose = False
 
 def main() -> None:
     """Entry point of the command ``lagco``."""
-    if os.getcwd() not in sys.path:  # so that module:Class finds the user's own module
-        sys.path.insert(0, os.getcwd())
+    look_in(os.getcwd())
     atexit.register(gc.freeze)  # looking for cycles at the end would take 0.4 s in compiled code
     try:
-        app()
+        with signals_interrupt():
+            app()
     except (LagcoError, OSError) as error:
         if _verbose:
             raise
@@ -122,5 +134,5 @@ def _fail(text: str) -> NoReturn:
         text = in_command_syntax(text, load_command(called), sys.argv[1:])
     coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     error = "\x1b[31merror:\x1b[0m" if coloured else "error:"
-    typer.echo(f"{error} {text}", err=True)
+    typer.echo(f"{error} {readable(text)}", err=True)
     sys.exit(1)

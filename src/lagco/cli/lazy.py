@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -10,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from lagco.cli.options import CONTEXT
 from lagco.errors import UnknownName, suggest
+from lagco.runtime.stopping import exit_code, interruption
 
 
 def lazy_group(noun: str, about: Mapping[str, str], load: Callable[[str], Any]) -> type[TyperGroup]:
@@ -32,12 +34,33 @@ def lazy_group(noun: str, about: Mapping[str, str], load: Callable[[str], Any]) 
                 return TyperCommand(cmd_name, help=about[cmd_name])
             return load(cmd_name)
 
+        def make_context(self, *args: Any, **extra: Any) -> Any:
+            with _ended_by_signals():
+                return super().make_context(*args, **extra)
+
+        def invoke(self, ctx: Any) -> Any:
+            with _ended_by_signals():
+                return super().invoke(ctx)
+
         def format_help(self, ctx: Any, formatter: Any) -> None:
             ctx.params["listed"] = True
             simplify_types(self)
             super().format_help(ctx, formatter)
 
     return LazyGroup
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """End with the exit code that shells give to a signal, instead of Typer's for all of them."""
+    try:
+        yield
+    except (KeyboardInterrupt, SystemError) as error:
+        interrupted = interruption(error)
+        if interrupted is None:
+            raise
+        typer.echo("stopped", err=True)
+        raise typer.Exit(exit_code(interrupted)) from None
 
 
 def command_of(made: typer.Typer) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,11 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from lagco.errors import UsageError
+from lagco.runtime.stopping import exit_code, interruption
 
-#: exit code of a command that was stopped by Ctrl-C
-INTERRUPTED = 130
 #: settings of every command
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
+#: default seed of every command and function that takes one
+SEED = 42
 
 
 def whole_number(given: str | int) -> int:
@@ -44,13 +45,16 @@ def whole_numbers(name: str, text: str) -> list[int]:
 
 
 @contextmanager
-def kept(what: str) -> Iterator[None]:
-    """On Ctrl-C, say what was kept and how to continue, and end the command."""
+def kept(what: Callable[[], str]) -> Iterator[None]:
+    """On Ctrl-C and the like, say what was kept and how to continue, and end the command."""
     try:
         yield
-    except KeyboardInterrupt:
-        typer.echo(f"stopped: {what}", err=True)
-        raise typer.Exit(INTERRUPTED) from None
+    except (KeyboardInterrupt, SystemError) as error:
+        interrupted = interruption(error)
+        if interrupted is None:
+            raise
+        typer.echo(f"stopped: {what()}", err=True)
+        raise typer.Exit(exit_code(interrupted)) from None
 
 
 def names(text: str) -> list[str]:
@@ -64,12 +68,17 @@ def whole(help: str) -> typer.models.OptionInfo:
     return found
 
 
-Problem = Annotated[str, typer.Argument(help="Name of a problem, or module:Class.")]
+#: beginning of the help of every argument and option that takes a problem
+PROBLEM = "Name of a problem, or module:Class"
+Problem = Annotated[str, typer.Argument(help=f"{PROBLEM}.")]
 OtherProblem = Annotated[
-    str | None, typer.Option(help="module:Class of a problem that is not part of lagco.")
+    str | None,
+    typer.Option(
+        help=f"{PROBLEM}. Needed if the data could mean several, or an own problem.",
+    ),
 ]
 Data = Annotated[Path, typer.Option(help="Folder of a data set, or an instance file.")]
-Features = Annotated[str, typer.Option(help="Feature set: full or paper.")]
+Features = Annotated[str, typer.Option(help="Feature set: full, paper, budget or unplanned.")]
 Side = Annotated[float, typer.Option(help="Width of the picture in inches.")]
 Dpi = Annotated[float, typer.Option(help="Resolution of the picture in dots per inch.")]
 Seed = Annotated[int, whole("Random seed.")]

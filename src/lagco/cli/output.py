@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import os
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +18,25 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a ta
 _FRAME = 3
 #: columns that are shown again where a table is continued, at most
 _MOST_KEYS = 3
+#: characters below which no column is made narrower for want of room
+_SHORTEST = 12
+#: lines of a heading, at most, where the terminal has room for that
+_HEADING_LINES = 2
+
+
+def refused_by_reader(show: Callable[[], None]) -> OSError | SystemExit | None:
+    """Print; the error where what it is printed to is a closed pipe or a terminal that is gone.
+
+    Nothing more is printed then, so that it fails no second time when the process ends.
+    """
+    try:
+        show()
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (OSError, SystemExit) as error:  # rich makes an exit of a closed pipe
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 until the process ends
+        return error
+    return None
 
 
 def print_json(value: Any) -> None:
@@ -31,13 +53,14 @@ def print_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[obje
     """Print rows under a title; names from files are not taken for markup.
 
     Columns that do not fit the width of the terminal (or ``COLUMNS``) are printed below, together
-    with the first columns, which identify the rows; words are never broken.
+    with the first columns, which identify the rows; words are only broken where not even one column
+    fits beside these, and headings take two lines at most where there is room.
     """
     from rich.console import Console
 
     names = list(columns)
     cells = [[text(cell) for cell in row] for row in rows]
-    console = Console()
+    console = Console(emoji=False)  # module:Class is a text
     for number, places in enumerate(_fitting(names, cells, console.width, _keys(cells))):
         _print_part(console, title if not number else "", names, cells, places)
 
@@ -53,7 +76,10 @@ def _fitting(
     names: Sequence[str], rows: Sequence[Sequence[str]], width: int, keys: int
 ) -> list[list[int]]:
     """Columns of each of several tables that fit a width, the first ones in all of them."""
-    widths = [_longest_word([name, *(row[i] for row in rows)]) for i, name in enumerate(names)]
+    columns = [[name, *(row[i] for row in rows)] for i, name in enumerate(names)]
+    widths = [_least_width(column) for column in columns]
+    if sum(widths[:keys]) + max(widths[keys:], default=0) + _FRAME * (keys + 1) + 1 > width:
+        widths = _broken(columns, width)  # words longer than the terminal has room for
     groups: list[list[int]] = [list(range(keys))]
     for place in range(keys, len(names)):
         used = sum(widths[i] + _FRAME for i in [*groups[-1], place]) + 1
@@ -67,9 +93,27 @@ def _longest_word(texts: Iterable[str]) -> int:
     return max((len(word) for content in texts for word in content.split()), default=0)
 
 
-def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Widths of columns that together fit, none below its longest word."""
+def _least_width(texts: Sequence[str]) -> int:
+    """Width of a column below which words would be broken, or its heading take many lines."""
+    heading, least = texts[0], _longest_word(texts)
+    while len(textwrap.wrap(heading, max(1, least))) > _HEADING_LINES:
+        least += 1
+    return least
+
+
+def _broken(columns: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Widths of columns that together fit, where the longest words are broken for that."""
     least = [_longest_word(texts) for texts in columns]
+    while sum(size + _FRAME for size in least) + 1 > width and max(least) > _SHORTEST:
+        least[least.index(max(least))] -= 1
+    return least
+
+
+def _widths(columns: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Widths of columns that together fit, none below its longest word where there is room."""
+    least = [_least_width(texts) for texts in columns]
+    if width <= sum(size + _FRAME for size in least):  # few columns, all of them needed
+        least = _broken(columns, width)
     wanted = [max(map(len, texts)) for texts in columns]
     spare = width - 1 - sum(size + _FRAME for size in least)
     for place in sorted(range(len(columns)), key=lambda i: wanted[i] - least[i]):
@@ -104,7 +148,7 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     table.add_column(overflow="fold")
     for name, value in _flat(facts):
         table.add_row(escape(name), escape(value))
-    Console().print(table)
+    Console(emoji=False).print(table)
 
 
 def _flat(facts: Mapping[str, Any], above: str = "") -> Iterable[tuple[str, str]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias, cast
@@ -19,10 +18,12 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv, draw_valid_action
 from lagco.core.graph import GraphView
+from lagco.core.hooks import kebab
 from lagco.core.problem import Problem
-from lagco.core.references import named_start
+from lagco.core.rewards.references import named_start
 from lagco.errors import InstanceError, ResetNeeded, SpecError, UsageError
 from lagco.instances import Instance
+from lagco.results.numbers import of_things
 from lagco.store import canonical_json
 
 #: A class of environments that takes no arguments, or a function that makes one.
@@ -60,9 +61,10 @@ class EnvProblem(Problem):
     Views, declarations, action space, validity, ``preview`` and further hooks, and the raw
     observation are the environment's own, and so is the reward. Objective: the return so far, to be
     maximised; only finished episodes count as solutions, and a solution is the raw actions taken.
-    There are no references, so scores are null. An invalid action, which only unmasked methods
-    take, leaves the state and costs 10 / length. End: as the environment says, where nothing is
-    valid, or after `episode_length` steps.
+    There are no references, so scores are null. Where the environment is ``stochastic``, it goes on
+    from that reset with a random stream that follows from the seed of the episode. An invalid
+    action, which only unmasked methods take, leaves the state and costs 10 / length. End: as the
+    environment says, where nothing is valid, or after `episode_length` steps.
     """
 
     maximise: ClassVar[bool] = True
@@ -183,11 +185,12 @@ class EnvProblem(Problem):
         self._stop: tuple[bool, bool, str] | None = None
         self._finished = False
         self._look_rng = np.random.default_rng(0)
-        core = self._core
-        self._node_attributes = core._node_attributes
-        self._edge_attributes = core._edge_attributes
-        self._observation_type = core._observation_type
-        self._action_type = core._action_type
+        core: Any = self._core
+        # dictionaries, since the default of a class that declares none cannot be copied
+        self._node_attributes = dict(core._node_attributes)
+        self._edge_attributes = dict(core._edge_attributes)
+        self._observation_type = dict(core._observation_type)
+        self._action_type = dict(core._action_type)
         self.action_space = core.action_space
 
     def _use(self, instance: Instance | str | Path) -> None:
@@ -211,13 +214,16 @@ class EnvProblem(Problem):
         if not self._fresh:
             self._reset_env()
         self._fresh = False
+        if self.stochastic:  # the instance is drawn; what happens is drawn by the episode's seed
+            self._core.np_random = np.random.default_rng(rng.integers(_SEEDS, size=4))
         if isinstance(start, str):
             named_start(start)  # all three mean what reset() begins with
             return
         for action in start:
             if self._stop is not None:
                 raise UsageError(
-                    f"start: the episode ends after {len(self._taken)} of {len(start)} actions"
+                    f"start: the episode ends after {len(self._taken)} of "
+                    f"{of_things(len(start), 'actions')}"
                 )
             self._apply(action if np.ndim(action) else int(action))
         self._finished = len(start) > 0
@@ -255,6 +261,14 @@ class EnvProblem(Problem):
             self._note_best()
         return found
 
+    def is_complete(self) -> bool:
+        """Whether the environment has said that its episode is over."""
+        return self._stop is not None
+
+    def conclude(self) -> None:
+        """What was done is all there is to do: its return counts."""
+        self._finished = True
+
     def has_valid_action(self) -> bool:
         """Whether a valid action can be sampled."""
         return draw_valid_action(self._core, self._look_rng) is not None
@@ -282,6 +296,8 @@ class EnvProblem(Problem):
     @property
     def episode_length(self) -> int:
         """Most steps an episode may take; what the environment's spec says, or a generous bound."""
+        if self.horizon is not None:
+            return self.horizon
         assert self._wrapped is not None
         spec = self._wrapped.spec
         limit = None if spec is None else spec.max_episode_steps
@@ -323,6 +339,14 @@ class EnvProblem(Problem):
         return self._core.num_actions
 
 
+def checked_horizon(kind: type[ContinuousEnv]) -> int | None:
+    """The horizon of a class, if it is a number of steps."""
+    found = kind.horizon
+    if found is not None and (isinstance(found, bool) or not isinstance(found, int) or found < 1):
+        raise SpecError(f"{kind.__name__}.horizon is {found!r}; give a number of steps, or None")
+    return found
+
+
 _ADAPTED: dict[Any, type[EnvProblem]] = {}
 
 
@@ -348,6 +372,12 @@ def adapted(source: EnvMaker) -> type[EnvProblem]:
         "__module__": getattr(source, "__module__", kind.__module__),
         "name": given if isinstance(given, str) and given else kebab(kind.__name__),
         "source": staticmethod(source),
+        "candidate_columns": kind.candidate_columns,
+        "pair_columns": kind.pair_columns,
+        "hints": kind.hints,
+        "solution_form": kind.solution_form,
+        "stochastic": kind.stochastic,
+        "horizon": checked_horizon(kind),
         "_kind": kind,
         "_extents": {},
     }
@@ -391,12 +421,6 @@ def _delegate(hook: str, own: Callable[..., Any]) -> Callable[..., Any]:
 
     delegated.__name__, delegated.__doc__ = hook, own.__doc__
     return delegated
-
-
-def kebab(name: str) -> str:
-    """``FacilityLocation`` as files write it: ``facility-location``."""
-    parts = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name)
-    return parts.strip("_").replace("_", "-").lower()
 
 
 def _within(space: gym.Space[Any], action: Any) -> bool:

@@ -33,8 +33,9 @@ def instances_from(
             raise UsageError(f"data={str(data)!r} and seeds={seeds!r}: give one of them")
         return checked_instances(problem, DataSet.load(data, problem.name))
     options: list[Any] = [data] if isinstance(data, Mapping) else []
-    if isinstance(data, Sequence) and all(isinstance(item, Mapping) for item in data):
-        options = list(data)
+    if isinstance(data, Sequence) and not isinstance(data, DataSet):
+        given: list[Any] = list(data)
+        options = given if all(isinstance(item, Mapping) for item in given) else []
     if seeds is None and not options:
         return checked_instances(problem, data)
     if not options and data is not None and (not hasattr(data, "__len__") or len(data)):

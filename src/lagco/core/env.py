@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import gymnasium as gym
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.core.border import NetworkxReader
+from lagco.core.candidates import CandidateFeatures, Columns, check_hints
 from lagco.core.graph import GraphView
-from lagco.core.spec import Attribute, Component, Function, Graph, Path
+from lagco.core.graphs.border import NetworkxReader
+from lagco.core.spec import Attribute, Component, Function, Graph
 from lagco.errors import SpecError, UsageError
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from lagco.instances import SolutionForm
 
 #: Flat, or one mapping per view.
 Attributes: TypeAlias = Mapping[str, Attribute] | Mapping[str, Mapping[str, Attribute]]
@@ -26,6 +30,29 @@ Attributes: TypeAlias = Mapping[str, Attribute] | Mapping[str, Mapping[str, Attr
 #: Listing more raw actions than this is refused; nothing in lagco needs it for sets of that size.
 LISTING_CAP = 2_000_000
 _DRAWS = 64
+#: attributes that a snapshot need not copy: they stay as long as the instance does
+_SHARED = frozenset(
+    (
+        "instance",
+        "observation_space",
+        "action_space",
+        "_node_attributes",
+        "_edge_attributes",
+        "_observation_type",
+        "_action_type",
+        "_limits",
+        "spec",
+    )
+)
+
+
+@runtime_checkable
+class Previews(Protocol):
+    """An environment, or a class of them, that can look one step ahead."""
+
+    def preview(self, actions: Array) -> Array:
+        """Values (k,) by which to rank raw actions, higher is better; the state stays as it is."""
+        ...
 
 
 class ContinuousEnv(gym.Env[Any, Any]):
@@ -40,7 +67,8 @@ class ContinuousEnv(gym.Env[Any, Any]):
         _observation_type: name to :class:`~lagco.Graph` or :class:`~lagco.Function`.
         _action_type: name to component (:class:`~lagco.Node`, :class:`~lagco.Edge`, …). An action
             is one value per component, in that order: a single one as in ``Discrete``, several as
-            in ``MultiDiscrete``, a path as its node indices padded with the number of nodes.
+            in ``MultiDiscrete``, a path or a connected subgraph as its node indices padded with the
+            number of nodes.
 
     and the methods :meth:`get_graphs` and :meth:`is_valid_action`. :meth:`sample_valid_action`
     has a default. Optional, for speed: :meth:`are_valid_actions`, :meth:`action_mask` and
@@ -51,8 +79,26 @@ class ContinuousEnv(gym.Env[Any, Any]):
     _edge_attributes: Attributes = MappingProxyType({})
     _observation_type: Mapping[str, Graph | Function] = MappingProxyType({})
     _action_type: Mapping[str, Component] = MappingProxyType({})
+    #: names of the columns of ``candidate_features``, and of those of pairs; None: not named
+    candidate_columns: ClassVar[Columns | None] = None
+    pair_columns: ClassVar[Columns | None] = None
+    #: generic columns of candidates that ``ranked`` sees in addition, of
+    #: `lagco.core.candidates.HINTS`: ``("preview", "age", "progress", "plan")`` or some of them
+    hints: ClassVar[tuple[str, ...]] = ()
     #: option of ``reset(options=...)`` that sets the size of an instance, where there is one
     size_option: ClassVar[str | None] = None
+    #: whether `step` draws what happens from ``self.np_random`` (arrivals, failures, …): policies
+    #: are then compared by means over fresh draws
+    stochastic: ClassVar[bool] = False
+    #: of a task without an end, after how many steps an episode is cut: results are then average
+    #: rewards per step
+    horizon: ClassVar[int | None] = None
+    #: file form of solutions; JSON without
+    solution_form: ClassVar[SolutionForm | None] = None
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        check_hints(cls.__name__, cls.hints)
 
     # -- what an author writes
 
@@ -67,26 +113,27 @@ class ContinuousEnv(gym.Env[Any, Any]):
     def sample_valid_action(self, rng: np.random.Generator | None = None) -> Any:
         """A valid action, uniform over all of them; None where there is none.
 
-        One with a :class:`~lagco.Path` is drawn by a random walk, so not uniformly.
+        One with a :class:`~lagco.Path` or a connected :class:`~lagco.SubGraph` is drawn by a random
+        walk or by growing, so not uniformly.
 
         Args:
             rng: source of randomness; the environment's own where None.
         """
         rng = rng or self.np_random
         space = self.action_space
-        for _ in range(_DRAWS):  # cheap where many are valid, and never lists them
-            action = _draw(space, rng)
-            if self.is_valid_action(action):
-                return action
-        paths = sum(isinstance(component, Path) for component in self._action_type.values())
-        if paths == 1 and isinstance(space, gym.spaces.MultiDiscrete):
-            from lagco.core.sampling import PathSampler
+        several = sum(component.takes_nodes for component in self._action_type.values())
+        if several == 1 and isinstance(space, gym.spaces.MultiDiscrete):
+            from lagco.core.declaring.sampling import NodesSampler
 
-            sampler = PathSampler(self, space)
+            sampler = NodesSampler(self, space)
             for _ in range(_DRAWS):
                 action = sampler.draw(rng)
                 if action is not None and self.is_valid_action(action):
                     return action
+        for _ in range(_DRAWS):  # cheap where many are valid, and never lists them
+            action = _draw(space, rng)
+            if self.is_valid_action(action):
+                return action
         valid = self.valid_actions()
         return valid[rng.integers(len(valid))] if len(valid) else None
 
@@ -125,14 +172,34 @@ class ContinuousEnv(gym.Env[Any, Any]):
         """
         return {}
 
-    # preview(self, actions) -> values may be defined: the value by which to rank raw actions one
-    # step ahead (higher is better), leaving the state as it is.
-    #
-    # candidate_features(self, actions) -> CandidateFeatures may be defined: what the decoder
-    # `ranked` sees of a few raw actions, leaving the state as it is.
-    #
-    # suggested_actions(self) -> raw actions (k,) or (k, m) may be defined: valid ones that `ranked`
-    # is to look at in addition to those that the policy proposes.
+    # -- the way back
+
+    def snapshot(self) -> Any:
+        """The present state, for :meth:`restore`.
+
+        A copy of all attributes but those that stay the same as long as the instance does. Define
+        both where less has to be copied.
+        """
+        state: Any = self.__getstate__()
+        return _copied(state)
+
+    def restore(self, snapshot: Any) -> None:
+        """Go back to a state that :meth:`snapshot` gave; more often than once if need be."""
+        self.__dict__.update(_copied(snapshot))
+
+    # preview(self, actions) may be defined: see :class:`Previews`.
+
+    def candidate_features(self, actions: Array) -> CandidateFeatures | None:
+        """What the decoder ``ranked`` sees of a few raw actions, leaving the state as it is.
+
+        ``candidate_columns`` and ``pair_columns`` name the columns. None: the decoder takes the
+        vectors of the actions, their preview and the observation.
+        """
+        return None
+
+    def suggested_actions(self) -> Array | None:
+        """Valid raw actions (k,) or (k, m) that ``ranked`` looks at beside the policy's."""
+        return None
 
     # -- what everything else calls
 
@@ -214,6 +281,12 @@ class ContinuousEnv(gym.Env[Any, Any]):
             if rows == 0:  # networkx cannot say which attributes the first edge will have
                 columns.update(_empty_columns(name, declared))
         return view
+
+
+def _copied(state: Mapping[str, Any]) -> dict[str, Any]:
+    """A deep copy of attributes that shares what never changes."""
+    memo = {id(value): value for name, value in state.items() if name in _SHARED}
+    return copy.deepcopy(dict(state), memo)
 
 
 def _empty_columns(view: str, declared: Attributes) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lagco.arrays import Array
-from lagco.core.columns import (
+from lagco.core.graphs.columns import (
     Column,
     Part,
     Rows,
@@ -28,6 +28,7 @@ from lagco.core.columns import (
     selected_rows,
 )
 from lagco.errors import SpecError
+from lagco.results.numbers import of_things
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -119,7 +120,9 @@ class GraphView:
         _check_rows("node", nodes, num_nodes)
         _check_rows("edge", edge_attributes, edges.shape[1])
         if labels is not None and len(labels) != num_nodes:
-            raise SpecError(f"{len(labels)} labels for {num_nodes} nodes")
+            raise SpecError(
+                f"{of_things(len(labels), 'labels')} for {of_things(num_nodes, 'nodes')}"
+            )
         self.num_nodes = num_nodes
         self.edges = edges
         self.nodes = dict(nodes)
@@ -213,7 +216,8 @@ class GraphView:
         total = self.num_nodes if num_nodes is None else num_nodes
         if total < self.num_nodes:
             raise SpecError(
-                f"extend(num_nodes={total}): there are {self.num_nodes} nodes; use replace()"
+                f"extend(num_nodes={total}): there are {of_things(self.num_nodes, 'nodes')}; "
+                "use replace()"
             )
         more = _checked_edges(edges, total)
         ends = np.concatenate([self.edges, more], axis=1) if more.size else self.edges
@@ -331,6 +335,8 @@ class GraphView:
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: getattr(self, name) for name in self.__slots__}
+        # a copy keeps no notes, which may be thousands: its readers read everything once
+        state |= {"_journal": [], "_base": self._base + len(self._journal)}
         for name in ("nodes", "edge_attributes"):
             state[name] = {key: as_part(column) for key, column in state[name].items()}
         return state
@@ -366,7 +372,7 @@ class GraphView:
         Raises:
             SpecError: an attribute is missing on some node or edge.
         """
-        from lagco.core.border import edge_ends, node_order
+        from lagco.core.graphs.border import edge_ends, node_order
 
         labels = node_order(list(graph.nodes))
         node_data = [graph.nodes[label] for label in labels]

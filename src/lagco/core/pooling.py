@@ -59,5 +59,10 @@ Concat = Pooling("Concat", lambda x: x.reshape(-1), ordered=True)
 POOLINGS: dict[str, Pooling] = {p.name: p for p in (Mean, Max, Min, Sum, RootSum, Concat)}
 
 
+def spelled_pooling(pooling: AnyPooling) -> str:
+    """The name of a pooling in messages."""
+    return pooling.name if isinstance(pooling, Pooling) else getattr(pooling, "__name__", "custom")
+
+
 def _named(name: str) -> Pooling:
     return POOLINGS[name]

@@ -7,7 +7,7 @@ A problem adds its state, its objective and what an action does.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from inspect import signature
+from inspect import signature, unwrap
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,19 +15,27 @@ import gymnasium as gym
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.changes.limits import Limits, incumbent_of
+from lagco.core.changes.observing import BUDGET, budget_shares
+from lagco.core.changes.restricting import restrict
+from lagco.core.declaring.observed import changing_columns, column_space
+from lagco.core.events.changing import Changing
 from lagco.core.graph import GraphView
-from lagco.core.observed import changing_columns, column_space
-from lagco.core.references import named_start
-from lagco.core.scoring import Scored
-from lagco.core.spec import Attribute
-from lagco.errors import InstanceError, ResetNeeded, SpecError, UsageError, suggest
+from lagco.core.rewards.references import named_start
+from lagco.core.scenarios import has_scenarios, variant
+from lagco.core.scenarios.spanning import span, worst_scenario
+from lagco.core.spec import Attribute, Function
+from lagco.errors import InstanceError, LagcoError, ResetNeeded, SpecError, UsageError, suggest
 from lagco.instances import Instance, InstanceForm, read
 
-FEATURE_SETS = ("full", "paper")
+#: `budget` is `full` with what is left of a budget of changes
+#: the feature set of `full` without plans of episodes: for agents that learn by themselves
+UNPLANNED = "unplanned"
+FEATURE_SETS = ("full", "paper", "budget", UNPLANNED)
 INVALID_COST = 10.0
 
 
-class Problem(Scored):
+class Problem(Changing):
     """A graph decision problem on one instance.
 
     Observation: a ``Dict`` of the arrays that change within an episode, shapes set by the instance.
@@ -40,7 +48,7 @@ class Problem(Scored):
     Args:
         instance: an instance or the path of its file.
         size: instead: draw an instance of this size over the paper's ranges.
-        features: ``full`` or ``paper``.
+        features: ``full``, ``paper`` or ``budget``, which is ``full`` with the changes left.
         start: ``worst``, ``current``, ``default`` or a configuration of the problem's own.
         stop_at_best: end the episode at the sweeps' best value; for training only.
         rewards: False skips the objective of unfinished states, which takes long on large
@@ -48,14 +56,12 @@ class Problem(Scored):
         render_mode: ``rgb_array`` or None.
 
     An author of a problem writes the class attributes below (`maximise` and `score_from_start`
-    stand in :class:`~lagco.core.scoring.Scored`), the five abstract methods, and whatever of
-    `is_complete`, `is_feasible`, `_sample`, `preview` applies.
+    stand in :class:`~lagco.core.rewards.scoring.Scored`), the five abstract methods, and whatever
+    of `is_complete`, `is_feasible`, `_sample`, `preview` applies.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012
 
-    #: name in commands and files
-    name: ClassVar[str]
     #: episode length over decision variables
     episode_coefficient: ClassVar[int] = 1
     #: start from which studies also test, where scores from the worst one hardly tell agents apart
@@ -66,7 +72,8 @@ class Problem(Scored):
     scaled_by_sweeps: ClassVar[bool] = False
     #: entry of ``info`` whose value after a step `preview` foretells the order of
     preview_key: ClassVar[str] = "objective"
-    #: teacher of agents that are taught, unless another is chosen: see ``lagco.agents.teachers``
+    #: teacher of agents that are taught, unless another is chosen: see
+    #: ``lagco.agents.teaching.teachers``
     teacher: ClassVar[str] = "search"
     #: size used by ``make`` when neither instance nor size is given
     default_size: ClassVar[int] = 20
@@ -76,6 +83,12 @@ class Problem(Scored):
     form: ClassVar[InstanceForm] = InstanceForm()
 
     _builds: bool  # whether the start is no solution yet
+    _limits: Limits | None  # of the instance, where actions set elements
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        restrict(cls)
+        span(cls)
 
     def __init__(
         self,
@@ -98,7 +111,9 @@ class Problem(Scored):
             raise UsageError(f"size={size!r}: give a whole number")
         if instance is not None and size is not None:
             raise UsageError(f"give instance= or size={size}, not both")
-        self.features = features
+        self.feature_set = features
+        self.features = "paper" if features == "paper" else "full"
+        self.shows_plans = features != UNPLANNED
         self.start = start
         self.stop_at_best = stop_at_best
         self.rewards = rewards
@@ -113,7 +128,8 @@ class Problem(Scored):
     def defines(cls, hook: str) -> bool:
         """Whether the class has a hook (``draw``, ``solve``, ``advise``, …) of its own."""
         own, base = getattr(cls, hook), getattr(Problem, hook)
-        return getattr(own, "__func__", own) is not getattr(base, "__func__", base)
+        own, base = (getattr(method, "__func__", method) for method in (own, base))
+        return unwrap(own) is not unwrap(base)
 
     @classmethod
     def generate(
@@ -176,19 +192,65 @@ class Problem(Scored):
         start = self.start if options.get("start") is None else options["start"]
         if isinstance(start, str):
             named_start(start)
+            if self._limits is not None and self._limits.before is not None:
+                start = "current"  # changes are counted from there
+        self._begin_at(start)
+        info = {"objective": self._value, "reward_terms": {}, **self.details()}
+        return self._observe(), info
+
+    def _begin_at(self, start: Any) -> None:
+        """Begin an episode from a start."""
         self._begin(start, self.np_random)
         for view in self.get_graphs().values():
             assert isinstance(view, GraphView)
             view.touch_all()
+        self._count_from_here()
+
+    def _count_from_here(self) -> None:
+        """Let steps, rewards and the best state count from the present one."""
         self._steps = 0
         self._ended = False
+        self._steps_so_far: list[Any] = []
+        self._episode_memory: dict[str, Any] = {}
         self._set_scale()
         self._builds = not self.is_feasible()
         self._best_objective: float | None = None
         self._best_solution: Array | None = None
         self._note_best()
-        info = {"objective": self._value, "reward_terms": {}, **self.details()}
-        return self._observe(), info
+
+    def go_on_with(self, instance: Instance, start: Any = None, *, seed: int | None = None) -> None:
+        """See :meth:`lagco.core.events.changing.Changing.go_on_with`."""
+        gym.Env.reset(self, seed=seed)
+        before, state = self.instance, self.event_state()
+        if not has_scenarios(instance) and self._take_over(instance):
+            self._count_from_here()
+            return
+        try:
+            self._use(instance)
+            self._begin_at("current" if start is None else start)
+        except LagcoError:
+            self._use(before)
+            self._begin_at(state)
+            raise
+
+    def observation(self) -> Any:
+        """The present state as :meth:`step` shows it."""
+        return self._observe()
+
+    @property
+    def steps_taken(self) -> int:
+        """Steps of this episode so far."""
+        return self._steps
+
+    @property
+    def actions_taken(self) -> list[Any]:
+        """Valid raw actions of this episode so far."""
+        return self._steps_so_far
+
+    @property
+    def remembered(self) -> dict[str, Any]:
+        """What others found out in this episode, by names of theirs; empty when one begins."""
+        return self._episode_memory
 
     def step(self, action: Any) -> tuple[dict[str, Array], float, bool, bool, dict[str, Any]]:
         """Take an action; an invalid one leaves the state as it is and costs 10 / length.
@@ -210,6 +272,7 @@ class Problem(Scored):
             pass
         elif self.is_valid_action(action):
             extra = self._apply(action)
+            self._steps_so_far.append(action)
             if extra:
                 terms.update(extra)
             if self.rewards:
@@ -231,6 +294,13 @@ class Problem(Scored):
         reward += rest
         info["shaped_reward"] = shaped + rest
         return float(reward), terminated, truncated, info
+
+    def carry_out(self, action: Any) -> None:
+        """Take a valid action without the bookkeeping of the episode, as searches do."""
+        self._apply(action)
+
+    def conclude(self) -> None:
+        """Note that nothing more will be carried out, before :meth:`is_feasible` is asked."""
 
     def _end(self) -> tuple[bool, bool, str]:
         if self.is_complete():
@@ -279,6 +349,10 @@ class Problem(Scored):
     def steps_left(self, view: GraphView) -> float:
         """Share of the episode's steps that are left, as a function to observe."""
         return 1.0 - self._steps / self.episode_length
+
+    def budget_left(self, view: GraphView) -> tuple[float, float]:
+        """What is left of the budget of changes, as a function to observe."""
+        return budget_shares(self)
 
     def has_valid_action(self) -> bool:
         """Whether anything can be done; override it where that is known without looking."""
@@ -329,7 +403,10 @@ class Problem(Scored):
         try:
             self.form.check(instance)
             self.instance = instance
-            self._load(instance)
+            self._limits = None
+            self._load(self._shown(instance))
+            self._set_limits()
+            self._show_budget()
         except InstanceError as error:
             raise InstanceError(f"{where}{error}") if where else error from None
         self._observe_columns()
@@ -337,6 +414,39 @@ class Problem(Scored):
             {key: column_space(attribute, column) for key, attribute, column in self._dynamic}
         )
         self._ended = True
+
+    @classmethod
+    def _shown(cls, instance: Instance) -> Instance:
+        """What views show: of several scenarios the worst one under the incumbent."""
+        if not has_scenarios(instance):
+            return instance
+        incumbent = incumbent_of(cls, instance)
+        worst = 0 if incumbent is None else worst_scenario(cls, instance, incumbent)
+        return cls.shown_scenario(variant(instance, worst))
+
+    def _set_limits(self) -> None:
+        if self.defines("set_by") or self.defines("keep_limits"):
+            self._limits = Limits.of(type(self), self.instance)
+
+    def present_elements(self) -> Array:
+        """Values of the elements in the present state; for problems that keep them at hand."""
+        return self.elements(self.instance, self.solution())
+
+    @property
+    def limits(self) -> Limits | None:
+        """Limits of the instance, where actions set elements; None where it has none."""
+        return self._limits
+
+    def changes_left(self) -> tuple[int | None, int | None]:
+        """Changes that may still be made, and all that may be; None without a budget."""
+        limits = self._limits
+        return (None, None) if limits is None else (limits.left(self), limits.most)
+
+    def _show_budget(self) -> None:
+        if self.feature_set == BUDGET:
+            view = next(iter(self.get_graphs()))
+            shown = {BUDGET: Function(self.budget_left, graph=view, size=2)}
+            self._observation_type = {**self._observation_type, **shown}
 
     def _observe_columns(self) -> None:
         self._dynamic = self._dynamic_columns()
@@ -350,6 +460,11 @@ class Problem(Scored):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._observe_columns()
+
+    def restore(self, snapshot: Any) -> None:
+        """See :meth:`ContinuousEnv.restore`."""
+        super().restore(snapshot)
         self._observe_columns()
 
     def _dynamic_columns(self) -> list[tuple[str, Attribute, Array]]:
@@ -370,6 +485,6 @@ class Problem(Scored):
         if self.render_mode != "rgb_array":
             gym.logger.warn("render() needs render_mode='rgb_array'")
             return None
-        from lagco.core.picture import rgb_array
+        from lagco.core.pictures.files import rgb_array
 
         return rgb_array(self.draw_on)

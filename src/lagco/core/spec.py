@@ -10,6 +10,10 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
 
+import numpy as np
+
+from lagco.arrays import Array
+from lagco.core.graph import GraphView
 from lagco.core.pooling import AnyPooling, Concat, Mean
 from lagco.errors import SpecError, suggest
 
@@ -107,6 +111,11 @@ class Component:
     #: the component's declarations that name another component
     links: ClassVar[tuple[str, ...]] = ()
 
+    @property
+    def takes_nodes(self) -> bool:
+        """Whether the raw value is several nodes, padded with n; an action has one such at most."""
+        return False
+
     def __post_init__(self) -> None:
         kind = type(self).__name__
         if self.spec is None:
@@ -131,10 +140,13 @@ class Node(Component):
 
     Attributes:
         different_from: another node component that must not choose the same node.
+        none: whether "none of them" may be chosen, too, to do nothing or to reject; its raw value
+            is the number of nodes.
     """
 
     links: ClassVar[tuple[str, ...]] = ("different_from",)
     different_from: str | None = None
+    none: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,9 +155,11 @@ class Edge(Component):
 
     Attributes:
         pooling: combines the embeddings of its two ends.
+        none: whether "none of them" may be chosen, too; its raw value is the number of edges.
     """
 
     pooling: AnyPooling = Concat
+    none: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -168,6 +182,11 @@ class Path(Component):
     ends: str | None = None
     max_len: int | None = None
 
+    @property
+    def takes_nodes(self) -> bool:
+        """Whether the raw value is several nodes."""
+        return True
+
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_pooling("Path", self.pooling)
@@ -177,24 +196,61 @@ class Path(Component):
 
 @dataclass(frozen=True, kw_only=True)
 class SubGraph(Component):
-    """A set of nodes; its raw value is an index into what `candidates` lists.
+    """A set of nodes, with ``max_size`` any connected one, with ``candidates`` one of a list.
+
+    The raw value of a connected set is its nodes in ascending order, padded with n to `max_size`
+    numbers; such sets are searched without listing them. The raw value of a listed one is its
+    number in the list.
 
     Attributes:
-        pooling: combines the embeddings of its nodes.
+        pooling: combines the vectors of its nodes, which are embeddings and `attributes`; `Concat`
+            pads with zeros to `max_size` nodes.
+        max_size: most nodes of a connected set; its nodes meet `spec`, and edges count in both
+            directions.
+        connected: whether sets of up to `max_size` nodes are connected; all others are listed.
         candidates: from the view to the sets of node indices that may be chosen.
     """
 
     pooling: AnyPooling = Mean
+    max_size: int | None = None
+    connected: bool = True
     candidates: Callable[[Any], Sequence[Sequence[int]]] | None = None
+
+    @property
+    def takes_nodes(self) -> bool:
+        """Whether the raw value is several nodes."""
+        return self.candidates is None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_pooling("SubGraph", self.pooling)
-        if self.candidates is None:
+        if (self.candidates is None) == (self.max_size is None):
             raise SpecError(
-                "SubGraph needs candidates=: a function from the graph view to the node sets "
-                "that may be chosen"
+                "SubGraph needs either max_size= (any connected set of up to so many nodes) or "
+                "candidates= (a function from the graph view to the node sets that may be chosen)"
             )
+        if self.max_size is not None and self.max_size < 1:
+            raise SpecError(f"SubGraph(max_size={self.max_size}): a set has at least one node")
+        if self.max_size is not None and not self.connected:
+            raise SpecError(
+                "SubGraph(connected=False): sets that need not be connected are listed; give "
+                "candidates= instead of max_size="
+            )
+
+    def fits(self, view: GraphView, values: Array) -> Array:
+        """Whether raw values are connected sets as declared: bool (k,).
+
+        Args:
+            view: the present state of its view.
+            values: (k, max_size), each nodes in ascending order, padded with n.
+        """
+        allowed = np.zeros(view.num_nodes, dtype=bool)
+        allowed[view.select_nodes(self.spec)] = True
+        rows = np.ascontiguousarray(values, dtype=np.int64)
+        from lagco.core.graphs.connected import connected_rows  # compiled: loaded when needed
+
+        found: Array = connected_rows(np.ascontiguousarray(view.edges), allowed, rows)
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)

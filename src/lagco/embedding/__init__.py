@@ -6,11 +6,11 @@ Importing this package does not import torch; training and stacks other than the
 from lagco.embedding.config import EncoderConfig, PretrainConfig
 from lagco.embedding.embedder import Embedder, FeatureMatrices
 from lagco.embedding.encoder import Encoder
-from lagco.embedding.layout import AttributeLayout, TableLayout, ViewLayout
-from lagco.embedding.pretrain import pretrain, pretrain_on, problem_environments
-from lagco.embedding.report import HeadScore, reconstruction_report, report_table
+from lagco.embedding.features.layout import AttributeLayout, TableLayout, ViewLayout
+from lagco.embedding.pretraining.pretrain import pretrain, pretrain_on, problem_environments
+from lagco.embedding.pretraining.report import HeadScore, reconstruction_report, report_table
 from lagco.embedding.storage import EncoderFileError
-from lagco.embedding.text import supply_vectors, text_encoder, use_text_encoder
+from lagco.embedding.text.extractor import supply_vectors, text_encoder, use_text_encoder
 
 __all__ = [
     "AttributeLayout",

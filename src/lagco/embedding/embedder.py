@@ -10,10 +10,10 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.core.graph import GraphView
-from lagco.embedding.compiled import CompiledView
 from lagco.embedding.encoder import Encoder, ViewEncoder
-from lagco.embedding.features import NEW, REWIRED, SAME, ViewFeatures
-from lagco.embedding.layout import ViewLayout
+from lagco.embedding.features.layout import ViewLayout
+from lagco.embedding.features.matrices import NEW, REWIRED, SAME, ViewFeatures
+from lagco.embedding.inference.view_encoder import CompiledView
 from lagco.errors import UsageError
 
 
@@ -152,8 +152,8 @@ def run_torch(
     """One torch pass over several graphs of a view: per graph (n, p)."""
     import torch
 
-    from lagco.embedding.states import ViewState, collate
-    from lagco.one_thread import one_thread
+    from lagco.embedding.pretraining.states import ViewState, collate
+    from lagco.runtime.one_thread import one_thread
 
     states = [ViewState.of(*graph, encoder.layout) for graph in graphs]
     with torch.no_grad(), one_thread():

@@ -11,24 +11,30 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.core.columns import Column
-from lagco.core.declaration import Declaration
+from lagco.core.declaring.declaration import Declaration
 from lagco.core.graph import GraphView
+from lagco.core.graphs.columns import Column
 from lagco.core.spec import Attribute
-from lagco.embedding import text
 from lagco.embedding.config import OWN, EncoderConfig
-from lagco.embedding.extraction import AttributeReader, fit_reader
-from lagco.embedding.features import ViewFeatures
-from lagco.embedding.layout import TableLayout, ViewLayout, bind_table, layout_hash, table_layout
+from lagco.embedding.features.extraction import AttributeReader, fit_reader
+from lagco.embedding.features.layout import (
+    TableLayout,
+    ViewLayout,
+    bind_table,
+    layout_hash,
+    table_layout,
+)
+from lagco.embedding.features.matrices import ViewFeatures
 from lagco.embedding.messages import message_width
+from lagco.embedding.text import extractor as text
 from lagco.errors import UsageError
 from lagco.results.described import SelfDescribing
 from lagco.store import sha256
 
 if TYPE_CHECKING:
     from lagco.embedding.embedder import Embedder
-    from lagco.embedding.network import GraphEncoder
-    from lagco.embedding.reconstruction import GraphDecoder
+    from lagco.embedding.network.module import GraphEncoder
+    from lagco.embedding.pretraining.reconstruction import GraphDecoder
 
 
 #: (node width, message width, out channels) -> torch module, see OwnGraphEncoder
@@ -45,8 +51,9 @@ class ViewEncoder:
         layout: columns of its features.
         node_readers: from attribute to its reader.
         edge_readers: likewise.
-        weights: parameters and buffers of :class:`~lagco.embedding.network.GraphEncoder`.
-        decoder_weights: those of its :class:`~lagco.embedding.reconstruction.GraphDecoder`.
+        weights: parameters and buffers of :class:`~lagco.embedding.network.module.GraphEncoder`.
+        decoder_weights: those of its
+            :class:`~lagco.embedding.pretraining.reconstruction.GraphDecoder`.
         network_class: makes the user's own module, where the encoder is one.
     """
 
@@ -65,7 +72,7 @@ class ViewEncoder:
 
     def new_network(self) -> GraphEncoder:
         """An untrained torch module of the right shape."""
-        from lagco.embedding.network import GraphEncoder, OwnGraphEncoder
+        from lagco.embedding.network.module import GraphEncoder, OwnGraphEncoder
 
         widths = self.layout.nodes.width, message_width(self.layout)
         if self.config.layers != (OWN,):
@@ -79,7 +86,7 @@ class ViewEncoder:
 
     def new_decoder(self) -> GraphDecoder:
         """An untrained decoder of the right shape."""
-        from lagco.embedding.reconstruction import GraphDecoder
+        from lagco.embedding.pretraining.reconstruction import GraphDecoder
 
         return GraphDecoder(self.config, self.layout)
 
@@ -112,7 +119,7 @@ class ViewEncoder:
     @cached_property
     def compiled_weights(self) -> Any:
         """Folded weights of the compiled path; None where this stack has to run in torch."""
-        from lagco.embedding.compiled import fold_weights
+        from lagco.embedding.inference.view_encoder import fold_weights
 
         return fold_weights(self.config, self.weights)
 
@@ -261,7 +268,7 @@ class Encoder(SelfDescribing):
         if self.text_model is not None and self.text_model != text.model_name():
             raise UsageError(
                 f"the encoder was trained on texts embedded by {self.text_model!r}, now it is "
-                f"{text.model_name()!r}; see lagco.embedding.text.use_text_encoder"
+                f"{text.model_name()!r}; see lagco.embedding.text.extractor.use_text_encoder"
             )
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from lagco.core.problem import Problem
 from lagco.embedding.devices import torch_device
 from lagco.embedding.encoder import Encoder
-from lagco.embedding.pretrain import pretrain
-from lagco.embedding.text_cache import cache_folder
+from lagco.embedding.pretraining.pretrain import pretrain
+from lagco.embedding.text.cache import cache_folder
 from lagco.errors import LagcoError
 from lagco.instances import Instance
 from lagco.store import canonical_json
@@ -26,10 +26,11 @@ def cached_encoder(
     instances: Sequence[Instance],
     *,
     features: str = "full",
-    seed: int = 0,
+    seed: int = 42,
     device: str = "cpu",
 ) -> Encoder:
-    """The encoder that :func:`~lagco.embedding.pretrain.pretrain` makes of the same arguments.
+    """The encoder that :func:`~lagco.embedding.pretraining.pretrain.pretrain` makes of the same
+    arguments.
 
     It is read from the cache folder where it was made before, else made and kept there; a folder
     that cannot be read or written to is no error. The environment of a function or script is not
@@ -62,7 +63,9 @@ def _folder(
         return None
     packages = {"lagco", problem.__module__.split(".")[0]}
     digest = hashlib.sha256()
-    for name, content in sources(["lagco.embedding.pretrain", problem.__module__], packages):
+    for name, content in sources(
+        ["lagco.embedding.pretraining.pretrain", problem.__module__], packages
+    ):
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
     given = {
         "problem": f"{problem.__module__}:{problem.__qualname__}",

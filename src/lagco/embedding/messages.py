@@ -18,7 +18,7 @@ from numba import njit  # type: ignore[import-untyped, unused-ignore]
 
 from lagco.arrays import Array
 from lagco.core.graph import GraphView
-from lagco.embedding.layout import ViewLayout
+from lagco.embedding.features.layout import ViewLayout
 
 
 @dataclass(frozen=True)

@@ -21,14 +21,20 @@ from lagco.core.pooling import POOLINGS
 from lagco.core.spec import Attribute
 from lagco.embedding.config import ACTIVATIONS, AGGREGATIONS, LAYERS, OWN, EncoderConfig
 from lagco.embedding.encoder import Encoder, NetworkClass, ViewEncoder
-from lagco.embedding.extraction import AttributeReader
-from lagco.embedding.layout import TableLayout, ViewLayout, attribute_from_signature, table_layout
+from lagco.embedding.features.extraction import AttributeReader
+from lagco.embedding.features.layout import (
+    TableLayout,
+    ViewLayout,
+    attribute_from_signature,
+    table_layout,
+)
+from lagco.embedding.features.reduction import Reduction
 from lagco.embedding.messages import message_width
-from lagco.embedding.reduction import Reduction
-from lagco.embedding.shapes import decoder_shapes, network_shapes
+from lagco.embedding.network.shapes import decoder_shapes, network_shapes
 from lagco.errors import LagcoError
 from lagco.store import (
     COUNT,
+    MAX_WEIGHT,
     TEXT,
     Described,
     Kind,
@@ -101,6 +107,7 @@ ENCODER = Kind(
     error=EncoderFileError,
     description="encoder.json",
     tensors="encoder.safetensors",
+    largest=MAX_WEIGHT,
     schema={
         "required": ["layout_hash", "text_model", "training", "views", "curves"],
         "additionalProperties": False,

@@ -3,6 +3,7 @@
 from lagco.instances.dataset import DataSet, Entry
 from lagco.instances.form import ArrayForm, InstanceForm
 from lagco.instances.formats import detect, read, read_solution, write, write_solution
+from lagco.instances.formats.solutions import SolutionForm
 from lagco.instances.instance import Instance, References, SolverReference, SweepReference
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "Instance",
     "InstanceForm",
     "References",
+    "SolutionForm",
     "SolverReference",
     "SweepReference",
     "detect",

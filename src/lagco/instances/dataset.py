@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 from lagco.errors import InstanceError
 from lagco.instances.formats import read
+from lagco.instances.formats.registry import read_opened
+from lagco.instances.formats.source import open_file
 from lagco.instances.instance import Instance
 from lagco.results.described import SelfDescribing
 from lagco.store import COUNT, SHA256, Kind, Schema, array_of, canonical_json, object_of, sha256
@@ -77,21 +80,24 @@ class Entry:
     @classmethod
     def of(cls, path: Path, instance: Instance, extents: Mapping[str, int]) -> Entry:
         """The entry of an instance that was read from, or written to, a file."""
+        with open_file(path) as stream:
+            digest = _digest(stream)
         return cls(
             file=path.name,
             name=instance.name,
             size=instance.size,
-            sha256=sha256(path.read_bytes()),
+            sha256=digest,
             checksum=instance.checksum,
             extents=extents,
         )
 
 
 @dataclass(frozen=True, repr=False)
-class DataSet(SelfDescribing):
+class DataSet(SelfDescribing, Sequence[Instance]):
     """Instances of one problem, in the order in which they were generated.
 
-    ``data[i]`` reads and verifies instance i; iterating reads them one by one.
+    A sequence that reads as it is asked: ``data[i]`` reads and verifies instance i, iterating reads
+    one after the other, and a slice (``data[:2]``) is the data set of those entries alone.
     """
 
     folder: Path
@@ -166,22 +172,64 @@ class DataSet(SelfDescribing):
     def __len__(self) -> int:
         return len(self.entries)
 
-    def __getitem__(self, index: int) -> Instance:
-        entry = self.entries[index]
-        path = self.folder / entry.file
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Instance: ...
+    @overload
+    def __getitem__(self, index: slice) -> DataSet: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> Instance | DataSet:
+        if isinstance(index, slice):
+            return replace(self, entries=self.entries[index])
         try:
-            content = path.read_bytes()
-        except (OSError, ValueError) as error:
-            raise InstanceError(
-                f"{path}: listed in {MANIFEST} but not readable ({error})"
-            ) from error
-        if sha256(content) != entry.sha256:
-            raise InstanceError(
-                f"{path}: differs from what {self.folder / MANIFEST} lists "
-                f"(sha256 {sha256(content)[:12]}…, listed {entry.sha256[:12]}…); "
-                "generate the data set again or restore the file"
-            )
-        return read(path, self.problem)
+            entry = self.entries[index]
+        except IndexError:
+            raise IndexError(
+                f"{self.folder}: there is no instance {index}, the data set has {len(self)}; "
+                f"give {-len(self)} to {len(self) - 1}"
+                if self.entries
+                else f"{self.folder}: there is no instance {index}, the data set is empty"
+            ) from None
+        return self._read(entry)
 
     def __iter__(self) -> Iterator[Instance]:
-        return (self[index] for index in range(len(self)))
+        return map(self._read, self.entries)
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, Instance) and any(
+            e.checksum == value.checksum for e in self.entries
+        )
+
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
+        """Place of the first instance with the same content; nothing is read."""
+        places = range(len(self))[start:stop]
+        found = (i for i in places if self.entries[i].checksum == getattr(value, "checksum", None))
+        place = next(found, None)
+        if place is None:
+            raise ValueError(f"{self.folder}: the data set has no such instance: {value!r}")
+        return place
+
+    def count(self, value: Any) -> int:
+        """Number of instances with the same content; nothing is read."""
+        return sum(e.checksum == getattr(value, "checksum", None) for e in self.entries)
+
+    def _read(self, entry: Entry) -> Instance:
+        path = self.folder / entry.file
+        try:
+            stream = open_file(path, follow=False)
+        except InstanceError as error:
+            raise InstanceError(f"{error}; {self.folder / MANIFEST} lists it") from error
+        with stream:
+            digest = _digest(stream)
+            if digest != entry.sha256:
+                raise InstanceError(
+                    f"{path}: differs from what {self.folder / MANIFEST} lists "
+                    f"(sha256 {digest[:12]}…, listed {entry.sha256[:12]}…); "
+                    "generate the data set again or restore the file"
+                )
+            return read_opened(path, stream, self.problem)
+
+
+def _digest(stream: Any) -> str:
+    """SHA-256 of a file, read piece by piece; the next reading begins at its start."""
+    digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    stream.seek(0)
+    return digest

@@ -17,6 +17,7 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.instances.instance import Instance
+from lagco.problem_table import ENTRIES
 from lagco.store import Mismatch, Schema, check
 
 #: numbers beyond it are refused, so that sums and products stay finite
@@ -97,6 +98,17 @@ class InstanceForm:
             if solution is not None and self.solution is not None:
                 owner = f"{who}: the {name} solution of its references"
                 _check_array(owner, solution, self.solution, dict(lengths))
+
+
+def declared_form(problem: str) -> InstanceForm:
+    """Declared contents of the instances of a registered problem; for others, no restriction.
+
+    A problem of one's own checks its instances when it is given one: what a file names is never
+    imported.
+    """
+    entry = ENTRIES.get(problem)
+    form: InstanceForm = InstanceForm() if entry is None else entry.load().form
+    return form
 
 
 def _check_array(owner: str, array: Array, form: ArrayForm, lengths: dict[str, int]) -> None:

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from lagco.arrays import Array
 from lagco.errors import InstanceError
-from lagco.instances.form import InstanceForm
 from lagco.instances.instance import Instance, References, SolverReference, SweepReference
-from lagco.registration import ENTRIES
 from lagco.store import (
     COUNT,
     Kind,
@@ -36,8 +35,8 @@ from lagco.store.text import compact_json
 SUFFIX = ".npz"
 
 _META = "meta.json"
-_MAX_BYTES = 8 << 30
-_MAX_RATIO = 1200  # deflate cannot shrink by more; above it the sizes in the file are made up
+#: bytes that a file may unpack to: this many, and a hundred times its size
+_SPARE_BYTES, _MAX_RATIO = 256 << 20, 100
 #: decision variables that a file may declare beyond one per byte
 _SPARE_SIZE = 1 << 20
 _REFERENCE_ARRAYS = {
@@ -120,18 +119,19 @@ def instance_bytes(instance: Instance) -> bytes:
     return buffer.getvalue()
 
 
-def read_instance(path: str | Path) -> Instance:
+def read_instance(path: Path, stream: BinaryIO) -> Instance:
     """Read an instance file written by :func:`write_instance`.
 
+    Args:
+        path: of the file, for messages.
+        stream: the file, open.
+
     Raises:
-        InstanceError: the file is missing, damaged, of another format or version, or does not hold
-            what its problem declares; the message names the file and the reason.
+        InstanceError: the file is damaged or of another format or version; the message names the
+            file and the reason.
     """
-    path = Path(path)
     try:
-        members = _read_members(path)
-    except FileNotFoundError:
-        raise InstanceError(f"{path}: no such file") from None
+        members = _read_members(stream)
     except Exception as error:  # a damaged zip raises a dozen kinds, down to RuntimeError
         raise InstanceError(f"{path}: not a readable lagco instance ({error})") from error
     meta = INSTANCE.parsed(path, members.pop(_META))
@@ -143,16 +143,11 @@ def read_instance(path: str | Path) -> Instance:
             f"{path}: declares the size {shown(content['size'])}, more than {present} bytes are "
             f"about (at most {_SPARE_SIZE + present})"
         )
-    instance = _instance(path, content, _arrays(path, members))
-    try:
-        _form_of(instance.problem).check(instance)
-    except InstanceError as error:
-        raise InstanceError(f"{path}: {error}") from error
-    return instance
+    return _instance(path, content, _arrays(path, members))
 
 
-def _read_members(path: Path) -> dict[str, bytes]:
-    with zipfile.ZipFile(path) as archive:
+def _read_members(stream: BinaryIO) -> dict[str, bytes]:
+    with zipfile.ZipFile(stream) as archive:
         entries = archive.infolist()
         names = [entry.filename for entry in entries]
         if _META not in names:
@@ -160,8 +155,9 @@ def _read_members(path: Path) -> dict[str, bytes]:
         if len(set(names)) < len(names):
             raise ValueError("it holds two parts of one name")
         total = sum(entry.file_size for entry in entries)
-        if total > min(_MAX_BYTES, _MAX_RATIO * (path.stat().st_size + 1)):
-            raise ValueError(f"it declares {total} bytes, more than it can hold")
+        most = _SPARE_BYTES + _MAX_RATIO * os.fstat(stream.fileno()).st_size
+        if total > most:
+            raise ValueError(f"it declares {total} bytes, more than it can hold (at most {most})")
         return {entry.filename: archive.read(entry) for entry in entries}
 
 
@@ -182,17 +178,6 @@ def _instance(path: Path, content: dict[str, Any], arrays: dict[str, Array]) -> 
     if others:
         raise InstanceError(f"{path}: damaged, {shown(min(others))} belongs nowhere")
     return Instance(**content, arrays=data, references=references)
-
-
-def _form_of(problem: str) -> InstanceForm:
-    """Declared contents of the instances of a registered problem; for others, no restriction.
-
-    A problem of one's own checks its instances when it is given one: what a file names is never
-    imported.
-    """
-    entry = ENTRIES.get(problem)
-    form: InstanceForm = InstanceForm() if entry is None else entry.load().form
-    return form
 
 
 def _pack_references(references: References) -> tuple[dict[str, Any], dict[str, Array]]:

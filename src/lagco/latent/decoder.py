@@ -9,16 +9,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.core.env import ContinuousEnv
+from lagco.core.env import ContinuousEnv, Previews
 from lagco.errors import UsageError
-from lagco.latent.candidates import candidate_features, with_suggestions
+from lagco.latent.candidates import CandidateLogits, candidate_features, with_suggestions
 from lagco.latent.space import LatentView
 from lagco.search import Metric, Neighbours, Ranked, Strategy, make_strategy
 
 #: (observation (w,), action vectors (k, d)) -> values (k,)
 ActionValues: TypeAlias = Callable[[Array, Array], Array]
-#: (candidates (k, f), pairs (k, k, g) or None) -> logits (k,)
-CandidateLogits: TypeAlias = Callable[[Array, Array | None], Array]
 
 
 @dataclass
@@ -162,11 +160,10 @@ class Decoder:
         return self.ranker(*candidate_features(context.view, found, context.observation))
 
     def _previewed(self, rows: Array, context: DecodingContext) -> Array:
-        preview = getattr(context.problem, "preview", None)
-        if preview is None:
+        if not isinstance(context.problem, Previews):
             name = type(context.problem).__name__
             raise UsageError(f"the preview decoder needs {name}.preview(actions)")
-        return np.asarray(preview(context.view.raw(rows)))
+        return np.asarray(context.problem.preview(context.view.raw(rows)))
 
     def _scored(self, rows: Array, context: DecodingContext) -> Array:
         if self.values is None or context.observation is None:

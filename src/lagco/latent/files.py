@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from lagco.arrays import Array
-from lagco.core.declaration import Declaration
+from lagco.core.declaring.declaration import Declaration
 from lagco.core.pooling import POOLINGS, Pooling
 from lagco.core.spec import Object
 from lagco.embedding.encoder import NetworkClass
-from lagco.embedding.reduction import Reduction
+from lagco.embedding.features.reduction import Reduction
 from lagco.embedding.storage import load_encoder, save_encoder
 from lagco.errors import LagcoError, UsageError
-from lagco.latent.components import ObjectVectors
+from lagco.latent.actions.components import ObjectVectors
 from lagco.latent.scale import ActionScale
 from lagco.latent.space import LatentSpace
-from lagco.store import SHA256, Described, Kind, Schema, Tensors, array_of, object_of
+from lagco.results.numbers import of_things
+from lagco.store import MAX_WEIGHT, SHA256, Described, Kind, Schema, Tensors, array_of, object_of
 
 _ENCODER = "encoder"
 _SCALAR: Schema = {"type": ["string", "number", "boolean", "null"]}
@@ -27,6 +28,7 @@ SPACE = Kind(
     remedy="train the agent again with this lagco, or take another copy",
     description="latent.json",
     tensors="latent.safetensors",
+    largest=MAX_WEIGHT,
     schema=object_of(
         summary={
             "type": "array",
@@ -158,8 +160,8 @@ def _read_objects(file: Described, declaration: Declaration | None) -> dict[str,
             codes = {value: code for code, value in enumerate(listed)}
             if not len(codes) == len(listed) == width:
                 raise LagcoError(
-                    f"{file.path}: objects.{name} has {len(listed)} codes, {len(codes)} of them "
-                    f"different, for the width {width}; {SPACE.remedy}"
+                    f"{file.path}: objects.{name} has {of_things(len(listed), 'codes')}, "
+                    f"{len(codes)} of them different, for the width {width}; {SPACE.remedy}"
                 )
         extractor = "onehot" if codes is not None else component.extractor
         objects[name] = ObjectVectors(extractor, width, reduction, codes)

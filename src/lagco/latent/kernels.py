@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, types
 
-from lagco.bound_arguments import opened
-from lagco.embedding.feature_kernels import read_value
-from lagco.embedding.row_sums import pool_columns, write_standardised
-from lagco.search.kernels import cosines
+from lagco.embedding.features.kernels import memory_from, place_of
+from lagco.embedding.inference.row_sums import pool_columns, write_standardised
+from lagco.runtime.bound_arguments import opened
 from lagco.search.listed_kernels import COSINE, L2, least, least_tuples, score_rows, score_tuples
+from lagco.search.products.kernels import cosines
 
 MEAN, MAX, MIN, SUM, ROOT_SUM = range(5)
 #: which nodes a part pools
@@ -149,13 +149,16 @@ def pool_positions(z, counts, mean, scale, start, out):  # type: ignore[no-untyp
 @njit(cache=True)
 def _select(conditions, part, out):  # type: ignore[no-untyped-def]
     """Write to `out` (n,) the nodes that meet the conditions of a part; return how many do."""
+    anchor = conditions.reshape(conditions.size).view(np.int8)
+    signed, unsigned = memory_from(anchor), memory_from(anchor.view(np.uint8))
     count = 0
     for i in range(out.shape[0]):
         meets = True
         for c in range(conditions.shape[0]):
-            of, address, code, stride, wanted = conditions[c]
-            if of == part and read_value(address + i * stride, code) != wanted:
-                meets = False
+            if conditions[c, 0] == part:
+                at = place_of(conditions[c, 1] + i * conditions[c, 3], anchor)
+                value = np.int64(signed[at] if conditions[c, 2] else unsigned[at])
+                meets = meets and value == conditions[c, 4]
         if meets:
             out[count] = i
             count += 1
@@ -170,8 +173,8 @@ def write_pooled(tables, chosen, which, counts, conditions, poolings, starts, ou
         tables: per part embeddings (≥ n, p) of its view, and `chosen` the nodes (k,) that count,
             where `which` (parts,) says so; else all of them, or those that meet its conditions.
         counts: (parts,), n of each.
-        conditions: (·, 5), each of a part that counts nodes by it: an attribute's address, type and
-            stride, and the value that nodes must have.
+        conditions: (·, 5), each of a part that counts nodes by it: an attribute's address, whether
+            its bytes are signed, its stride, and the value that nodes must have.
         poolings: per part its codes, and `starts` (parts,) its first place in `out`.
     """
     found = np.empty((4, tables[0].shape[1]), dtype=np.float32)

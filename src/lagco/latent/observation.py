@@ -8,12 +8,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.core.declaration import Declaration
-from lagco.core.descriptors import STRUCTURAL
+from lagco.core.declaring.declaration import Declaration
+from lagco.core.declaring.descriptors import STRUCTURAL
 from lagco.core.graph import GraphView
 from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum, Sum
 from lagco.core.spec import Graph
-from lagco.embedding.feature_kernels import TYPES
 from lagco.errors import SpecError, UsageError
 from lagco.latent.kernels import (
     ALL_OF_THEM,
@@ -229,8 +228,8 @@ class _Conditions:
         rows[:] = -1
         if self.compiled:
             for row, (name, column) in zip(rows, columns.items(), strict=True):
-                kind, stride = TYPES.index(column.dtype), column.strides[0]
-                row[:] = self._part, column.ctypes.data, kind, stride, self._spec[name]
+                signed, stride = column.dtype == np.int8, column.strides[0]
+                row[:] = self._part, column.ctypes.data, signed, stride, self._spec[name]
 
 
 def _is_small(column: Any, wanted: Any) -> bool:

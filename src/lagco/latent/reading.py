@@ -11,14 +11,15 @@ import numpy as np
 from numba import types
 
 from lagco.arrays import Array
-from lagco.bound_arguments import bind
 from lagco.core.graph import STRUCTURE, WIRING, GraphView
-from lagco.latent.action_set import ActionSet
-from lagco.latent.components import GIVEN, Reader, State, Table
+from lagco.latent.actions.action_set import ActionSet
+from lagco.latent.actions.components import GIVEN, Reader, State, Table
+from lagco.latent.actions.elements import ActionElements
+from lagco.latent.actions.layout import ActionLayout
+from lagco.latent.actions.strategy import action_strategy
 from lagco.latent.kernels import INDICES, NONE, ROWS, VECTORS, WEIGHTS, read_state
-from lagco.latent.layout import ActionLayout
 from lagco.latent.observation import ObservationMap
-from lagco.latent.shape import ActionShape
+from lagco.runtime.bound_arguments import bind
 
 
 class StateReader:
@@ -28,7 +29,7 @@ class StateReader:
     again, and the tables of the last state get other vectors.
 
     Args:
-        readers: of the components other than a path, by name.
+        readers: of the components other than the last, by name.
         layout: of actions.
         observe: the observation map.
         summary: codes of the poolings of the action set, behind what the map writes.
@@ -45,6 +46,7 @@ class StateReader:
     ) -> None:
         self._readers = readers
         self._layout = layout
+        self._strategy = action_strategy(layout)
         self._pooled = observe.pooled
         self._summary = summary if layout.projection is None else NONE
         self._behind = observe.width
@@ -61,7 +63,7 @@ class StateReader:
             tables = last.renewed()
         else:
             last, tables = self._read(state)
-        actions = ActionSet(tables, last.shape, self._layout, state)
+        actions = self._strategy(tables, last.elements, self._layout, state)
         vectors, weights, starts, positions, size = actions.pooling()
         arrays = [starts, *positions[:2]]
         if not last.bound or any(map(is_not, arrays, last.arrays)):
@@ -79,7 +81,7 @@ class StateReader:
             parent = tables.get(layout.references.get(name, ""))
             tables[name], written[name] = reader.read(state, *layout.scales[name], parent)
         before = self._last
-        shape = before.shape if before and before.shape.fits(tables) else None
+        elements = before.elements if before and before.elements.fits(tables) else None
         if self._notes.keys() != views.keys():
             self._notes = self._gathered(views)
         notes, embeddings = self._notes, state.embeddings
@@ -90,7 +92,7 @@ class StateReader:
             ],
             self._readers.values(),
             [(name, table, written[name] is not GIVEN) for name, table in tables.items()],
-            shape or ActionShape(tables, layout),
+            elements or ActionElements(tables, layout),
             [written[name] for name in layout.names],
         )
         return last, tables
@@ -137,7 +139,7 @@ class _Reading:
         views: name, view, embeddings, clock, and the notes after which elements may be others.
         readers: of all components.
         tables: name, table, and whether its vectors are written anew for every state.
-        shape: of the actions.
+        elements: of the actions.
         written: job and rows for `write_vectors`, in the order of the search.
         rows: those of these, once bound, and of a pooled path.
         arrays: of the path, by which arguments were bound.
@@ -147,7 +149,7 @@ class _Reading:
     views: list[tuple[str, GraphView, Array | None, int, list[tuple[int, str]]]]
     readers: Iterable[Reader]
     tables: list[tuple[str, Table, bool]]
-    shape: ActionShape
+    elements: ActionElements
     written: list[Any]
     rows: tuple[Any, ...] = ()
     arrays: Any = ()

@@ -11,36 +11,39 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.bound_arguments import bind
-from lagco.core.declaration import Declaration, read_declaration
+from lagco.core.declaring.declaration import Declaration, read_declaration
 from lagco.core.env import ContinuousEnv
 from lagco.core.graph import GraphView
 from lagco.core.pooling import AnyPooling, Max, Mean, Min, RootSum, Sum
 from lagco.core.spec import Component, Edge, Node, Object, Path, SubGraph
 from lagco.embedding.encoder import Encoder
-from lagco.embedding.reduction import fit_reduction
+from lagco.embedding.features.reduction import fit_reduction
 from lagco.errors import SpecError, UsageError
-from lagco.latent.action_set import ActionSet
-from lagco.latent.components import (
+from lagco.latent.actions.action_set import ActionSet
+from lagco.latent.actions.components import (
     AttachedReader,
     EdgeReader,
     NodeReader,
+    NodeSetReader,
     ObjectVectors,
     OptionReader,
     Reader,
     State,
-    SubGraphReader,
     fit_object_vectors,
     listed_objects,
 )
+from lagco.latent.actions.layout import ActionLayout, PathPart, SubgraphPart
+from lagco.latent.actions.readers.optional import OptionalReader
+from lagco.latent.actions.readers.path import PathReader
+from lagco.latent.actions.readers.subgraph import SubgraphReader
 from lagco.latent.kernels import standardise
-from lagco.latent.layout import ActionLayout, PathPart
 from lagco.latent.observation import ObservationMap, summary_codes
-from lagco.latent.paths import PathReader
 from lagco.latent.reading import StateReader
 from lagco.latent.scale import MARGIN, ActionScale, Moments
 from lagco.policies import RandomPolicy
+from lagco.results.numbers import of_things
 from lagco.rollout import walk
+from lagco.runtime.bound_arguments import bind
 from lagco.search import Metric, Neighbours
 
 T = TypeVar("T")
@@ -91,7 +94,7 @@ class LatentSpace:
         sources: Sequence[EnvSource],
         *,
         states: int = 256,
-        seed: int = 0,
+        seed: int = 42,
         reduce: int | None = None,
         summary: Sequence[AnyPooling] | None = None,
     ) -> LatentSpace:
@@ -195,19 +198,20 @@ class LatentView:
         p = space.encoder.width
         self._embedder = space.encoder.embedder()
         self._observe = ObservationMap(declared, p)
-        readers, path = _readers(space, declared, views, p)
+        readers, last = _readers(space, declared, views, p)
         columns: dict[str, slice] = {}
         start = 0
         for name in declared.action:
-            is_path = path is not None and path.name == name
-            width = path.reader.width if path and is_path else readers[name].width
+            reader = last.reader if last is not None and last.name == name else readers[name]
+            width = reader.width
             columns[name] = slice(start, start + width)
             start += width
         self.width = start
         scale = space.scale
         if len(scale.mean) not in (0, start):
             raise UsageError(
-                f"the latent space was fitted to action vectors of {len(scale.mean)} numbers, "
+                f"the latent space was fitted to action vectors of "
+                f"{of_things(len(scale.mean), 'numbers')}, "
                 f"{type(env).__name__} has {start}; was it fitted to other declarations?"
             )
         fitted = len(scale.mean) > 0
@@ -215,7 +219,7 @@ class LatentView:
             columns,
             _links(declared, "reference"),
             _links(declared, "different_from"),
-            path,
+            last,
             scale.mean if fitted else np.zeros(start, np.float32),
             scale.factor if fitted else np.ones(start, np.float32),
             scale.projection,
@@ -227,7 +231,8 @@ class LatentView:
         known |= {self.observation_width} if self.observation_width else set()
         if known - {width}:
             raise UsageError(
-                f"{type(env).__name__} shows observations of {width} numbers, the latent space was "
+                f"{type(env).__name__} shows observations of {of_things(width, 'numbers')}, the "
+                "latent space was "
                 f"fitted to {max(known - {width})}; was it fitted to other declarations?"
             )
         self.observation_width = width
@@ -300,24 +305,34 @@ class LatentView:
 
 def _readers(
     space: LatentSpace, declared: Declaration, views: Mapping[str, GraphView], p: int
-) -> tuple[dict[str, Reader], PathPart | None]:
+) -> tuple[dict[str, Reader], PathPart | SubgraphPart | None]:
     layouts = space.encoder.layout
     readers: dict[str, Reader] = {}
-    path: PathPart | None = None
+    last: PathPart | SubgraphPart | None = None
     for name, component in declared.action.items():
         owner = f"_action_type[{name!r}]"
+        if component.takes_nodes and last is not None:
+            raise SpecError(f"{owner}: an action has one path or connected subgraph at most")
         if isinstance(component, Node):
-            readers[name] = NodeReader(component, layouts[component.graph or ""], p)
+            node_reader = NodeReader(component, layouts[component.graph or ""], p)
+            readers[name] = (
+                OptionalReader(node_reader, component) if component.none else node_reader
+            )
         elif isinstance(component, Edge):
-            readers[name] = EdgeReader(component, layouts[component.graph or ""], p)
+            edge_reader = EdgeReader(component, layouts[component.graph or ""], p)
+            readers[name] = (
+                OptionalReader(edge_reader, component) if component.none else edge_reader
+            )
         elif isinstance(component, SubGraph):
-            readers[name] = SubGraphReader(component, p)
+            layout = layouts[component.graph or ""]
+            if component.takes_nodes:
+                last = SubgraphPart(SubgraphReader(component, layout, p), name)
+            else:
+                readers[name] = NodeSetReader(component, layout, p)
         elif isinstance(component, Path):
-            if path is not None:
-                raise SpecError(f"{owner}: an action has one path at most")
             view = declared.action[component.ends].graph if component.ends else None
             reader = PathReader(component, _known(space.positions, name, owner), p)
-            path = PathPart(reader, name, component.ends, view or "")
+            last = PathPart(reader, name, component.ends, view or "")
         elif isinstance(component, Object):
             vectors = _known(space.objects, name, owner)
             if component.reference is None:
@@ -327,7 +342,7 @@ def _readers(
                 readers[name] = AttachedReader(component, parent, vectors, views)
         else:
             raise SpecError(f"{owner}: {type(component).__name__} is not a kind of component")
-    return readers, path
+    return readers, last
 
 
 def _known(fitted: Mapping[str, T], name: str, owner: str) -> T:
@@ -425,7 +440,9 @@ def _reduced(
 ) -> ActionScale:
     """The scale with a reduction to principal components of sampled action vectors."""
     if not 1 <= width <= len(space.scale.mean):
-        raise UsageError(f"reduce={width}: action vectors have {len(space.scale.mean)} numbers")
+        raise UsageError(
+            f"reduce={width}: action vectors have {of_things(len(space.scale.mean), 'numbers')}"
+        )
     rng = np.random.default_rng([seed, 6])
     sampled = []
     each = max(1, _REDUCED_FOR_FIT // max(1, states))

@@ -9,12 +9,12 @@ import gymnasium as gym
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.core.env import ContinuousEnv
+from lagco.core.env import ContinuousEnv, Previews
 from lagco.core.problem import Problem
 from lagco.embedding.encoder import Encoder
 from lagco.errors import ResetNeeded, UsageError
 from lagco.latent.decoder import Decoder, plain_action
-from lagco.latent.space import LatentSpace
+from lagco.latent.space import LatentSpace, LatentView
 from lagco.rollout import policy_stream
 from lagco.search import Metric, NoValidAction
 
@@ -93,8 +93,16 @@ class LatentEnv(gym.Wrapper[Array, Array, Any, Any]):
         """The raw action that a proto-action (d,) stands for in the present state."""
         if not self._begun:
             raise ResetNeeded(f"{self}: call reset() before step() or decode()")
-        row = self._decoder.choose(self._view, proto, self._rng)
-        return plain_action(self._view.raw(row)[0])
+        return self.decoded(self._view, proto, self._rng)
+
+    def view_of(self, problem: ContinuousEnv) -> LatentView:
+        """Another environment in the same latent space."""
+        return self._space.view(problem)
+
+    def decoded(self, view: LatentView, proto: Array, rng: np.random.Generator) -> Any:
+        """What :meth:`decode` gives in the state of a view."""
+        row = self._decoder.choose(view, np.asarray(proto, dtype=np.float32), rng)
+        return plain_action(view.raw(row)[0])
 
 
 def wrap(
@@ -105,7 +113,7 @@ def wrap(
     k: int = 10,
     metric: Metric = "cosine",
     reduce: int | None = None,
-    seed: int = 0,
+    seed: int = 42,
 ) -> LatentEnv:
     """Wrap an environment into its latent space.
 
@@ -129,7 +137,7 @@ def wrap(
         )
     if decoder in ("ranked", "scored"):
         raise UsageError(f"the {decoder} decoder belongs to an agent that was trained with it")
-    if decoder == "preview" and not hasattr(problem, "preview"):
+    if decoder == "preview" and not isinstance(problem, Previews):
         raise UsageError(f"the preview decoder needs {type(problem).__name__}.preview(actions)")
     if isinstance(encoder, str | Path):
         encoder = Encoder.load(encoder)

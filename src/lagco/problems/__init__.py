@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 import traceback
 from os import sep
@@ -18,7 +17,8 @@ import gymnasium as gym
 from lagco.core.adapter import EnvMaker, adapted
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError, UnknownName, UsageError, suggest
-from lagco.registration import ENTRIES, ProblemEntry
+from lagco.problem_table import ENTRIES, ProblemEntry
+from lagco.runtime.user_modules import import_user_module
 
 #: a name, ``module:Class``, a class of problems or environments, or what makes an environment
 AnyProblem: TypeAlias = str | type[Problem] | EnvMaker
@@ -83,7 +83,7 @@ def load_object(path: str) -> object:
     """Import what ``module:name`` says; an error in the module names its file and line."""
     module, _, name = path.partition(":")
     try:
-        loaded = importlib.import_module(module)
+        loaded = import_user_module(module)
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and error.name in _parents(module):
             raise UnknownName(

@@ -51,7 +51,8 @@ def edges_of(instance: Instance) -> Array:
             f"instance {name!r}: edge {loops[0]} joins node {edges[0, loops[0]]} to itself"
         )
     codes = edges.min(axis=0) * n + edges.max(axis=0)
-    if len(np.unique(codes)) != edges.shape[1]:
+    ordered = np.sort(codes)  # which takes a fraction of the time of counting
+    if (ordered[1:] == ordered[:-1]).any():
         values, counts = np.unique(codes, return_counts=True)
         u, v = divmod(int(values[counts.argmax()]), n)
         raise InstanceError(f"instance {name!r}: the edge {u}-{v} stands there twice")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lagco.core.descriptors import (
+from lagco.core.declaring.descriptors import (
     get_density,
     get_log_mean_degree,
     get_log_num_edges,

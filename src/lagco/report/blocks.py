@@ -59,6 +59,12 @@ class Page:
         return [block.html(self) for block in blocks]
 
 
+def line_and_reading(caption: str) -> tuple[str, str]:
+    """The first sentence of a caption, and the rest, which the page folds."""
+    line, stop, reading = caption.partition(". ")
+    return (f"{line}.", reading) if stop else (line, "")
+
+
 @dataclass(frozen=True)
 class Text(Block):
     """A paragraph."""
@@ -133,7 +139,7 @@ class Shown(Block):
         elif not self.files_only:
             parts = [("", to_html(table))]
             folded = len(table.rows) if len(table.rows) > _FOLDED else 0
-        return _MACROS.shown(table.caption, list(files.items()), parts, folded)
+        return _MACROS.shown(line_and_reading(table.caption), list(files.items()), parts, folded)
 
 
 @dataclass(frozen=True)
@@ -163,7 +169,7 @@ class Grid(Block):
 
     Attributes:
         blocks: of about the same size.
-        caption: what they show.
+        caption: what they show in its first sentence, then how to read it.
         wide: fewer of them in a row.
     """
 
@@ -173,7 +179,8 @@ class Grid(Block):
 
     def html(self, page: Page) -> Markup:
         """A figure with a grid."""
-        return _MACROS.grid(page.all(self.blocks), self.caption, self.wide)
+        said = line_and_reading(self.caption)
+        return _MACROS.grid(page.all(self.blocks), said, self.wide)
 
 
 @dataclass(frozen=True)

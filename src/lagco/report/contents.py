@@ -7,21 +7,15 @@ from dataclasses import dataclass
 
 from lagco.report.blocks import Block
 from lagco.report.reading import Study
-from lagco.report.sections import (
+from lagco.report.sections import configuration, curves, embeddings, episodes, overview, tuning
+from lagco.report.sections.costs import scalability, times
+from lagco.report.sections.scores import (
     claims,
-    configuration,
-    curves,
     distributions,
-    embeddings,
-    episodes,
     gaps,
     generalization,
     headline,
-    overview,
-    scalability,
     significance,
-    times,
-    tuning,
 )
 
 
@@ -33,16 +27,18 @@ class Section:
         name: anchor.
         title: heading.
         blocks: what it holds, or a sentence where the ledger has nothing for it.
+        paper: whether it is left out of reports on other problems than the paper's.
     """
 
     name: str
     title: str
     blocks: Callable[[Study], Sequence[Block] | str]
+    paper: bool = False
 
 
 SECTIONS = (
     Section("headline", "Headline", headline.blocks),
-    Section("claims", "The paper's claims", claims.blocks),
+    Section("claims", "The paper's claims", claims.blocks, paper=True),
     Section("overview", "What was run", overview.blocks),
     Section("generalization", "Generalisation", generalization.blocks),
     Section("gaps", "Train–test gaps", gaps.blocks),

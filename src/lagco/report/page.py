@@ -16,6 +16,7 @@ from lagco.errors import require_extra
 from lagco.report.blocks import Block, Page, Text
 from lagco.report.contents import SECTIONS, Section
 from lagco.report.reading import Study
+from lagco.report.replay import Replay, is_replay
 from lagco.report.tables import Table
 from lagco.report.templating import HTML
 from lagco.report.writers import to_csv, to_latex
@@ -30,18 +31,23 @@ def build(
     problems: Sequence[Any] = (),
     episodes: bool = True,
 ) -> Path:
-    """Write the report of a study: a page, and next to it its tables as LaTeX and CSV.
+    """Write the report of a study or a replay: a page, and its tables as LaTeX and CSV.
 
-    The page depends on the ledger alone: the same records give the same bytes.
+    The page depends on the records alone: the same ones give the same bytes.
 
     Args:
-        folder: of the study, or the file that :func:`lagco.study.export` made of it.
+        folder: of the study, or the file that :func:`lagco.study.export` made of it; or that of a
+            replay (`lagco live --out`).
         out: the HTML file; tables go to the folder of that name with the suffix ``.tables``.
         problems: classes (or ``module:Class``) of problems that are not lagco's, for the drawn
             episodes; nothing that a file names is imported.
         episodes: whether to draw episodes; needs the agents and data of a folder.
     """
-    study = Study(folder, problems=problems, episodes=episodes)
+    study: Study | Replay
+    if is_replay(folder):
+        study = Replay(folder)
+    else:
+        study = Study(folder, problems=problems, episodes=episodes)
     out = Path(out)
     page = Page()
     content = _page(study, page)
@@ -50,9 +56,13 @@ def build(
     return out
 
 
-def _page(study: Study, page: Page) -> str:
+def _page(study: Study | Replay, page: Page) -> str:
     plotly, script = _one_kind_of_line_end(_plotly()), _asset("page.js")
-    sections = [_written(section, study, page) for section in SECTIONS]
+    if isinstance(study, Replay):
+        chosen = list(study.sections)
+    else:
+        chosen = [section for section in SECTIONS if study.of_the_paper or not section.paper]
+    sections = [_written(section, study, page) for section in chosen]
     data = compact_json({"figures": page.figures, "files": page.files})
     return HTML.get_template("page.html").render(
         policy=_policy(plotly, script),
@@ -65,7 +75,7 @@ def _page(study: Study, page: Page) -> str:
     )
 
 
-def _written(section: Section, study: Study, page: Page) -> dict[str, Any]:
+def _written(section: Section, study: Any, page: Page) -> dict[str, Any]:
     """A section with its blocks as HTML; empty where the ledger has nothing for it."""
     found = section.blocks(study)
     blocks: Sequence[Block] = [Text(found, "nothing")] if isinstance(found, str) else found

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from lagco.agents.config import STRATEGIES
 from lagco.agents.method import Look
 from lagco.agents.registry import METHODS, method_of
-from lagco.registration import ENTRIES
+from lagco.problem_table import ENTRIES
 from lagco.study.settings import ANNEALING, BASELINES, FAISS, TIMED_SOLVER, known_methods
 
 LETTERS = {"small": "S", "medium": "M", "large": "L", "varied": "V"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,13 +12,58 @@ from typing import Any, TypeAlias
 from lagco.errors import LagcoError
 from lagco.report.palette import methods_in_order, problems_in_order, strategies_in_order
 from lagco.results.measures import MEASURES, RETURN, START_SCORE
-from lagco.study import Record, Snapshot, generalization_table
-from lagco.study.paper import departures, paper_score
-from lagco.study.scores import transfer
-from lagco.study.tables import setting_of
+from lagco.study import Record, Snapshot, generalization_table, paper_tables
+from lagco.study.results.paper import departures, paper_score
+from lagco.study.results.scores import transfer
+from lagco.study.results.tables import setting_of
 
 #: problem, method and strategy of runs
 Place: TypeAlias = tuple[str, str, str]
+
+
+class _ByClass(Snapshot):
+    """A ledger in which ``module:Class`` is called by the name of the class, where that is clear.
+
+    Attributes:
+        spelled: by that name, what stands in the files.
+    """
+
+    def __init__(self, place: str | Path) -> None:
+        super().__init__(place)
+        self._renamed: dict[tuple[str, str], Record] = {}
+        self._titles: dict[str, str] = {}
+        names = {str(record.spec["problem"]) for record in super().records()}
+        short = {name: name.rpartition(":")[2] for name in names}
+        shared = Counter(short.values())
+        self._titles = {n: s for n, s in short.items() if n != s and s and shared[s] == 1}
+        self.spelled = {s: n for n, s in self._titles.items()}
+
+    def records(self, kind: str | None = None, *, superseded: bool = False) -> list[Record]:
+        """See :class:`Snapshot`."""
+        return [self._titled(record) for record in super().records(kind, superseded=superseded)]
+
+    def find(self, kind: str, key: str | None) -> Record:
+        """See :class:`Snapshot`."""
+        return self._titled(super().find(kind, key))
+
+    def settings(self) -> dict[str, dict[str, Any]]:
+        """See :class:`Snapshot`."""
+        found = super().settings()
+        for study, settings in found.items():
+            if isinstance(settings.get("problems"), list):
+                problems = [self._titles.get(name, name) for name in settings["problems"]]
+                found[study] = {**settings, "problems": problems}
+        return found
+
+    def _titled(self, record: Record) -> Record:
+        name = record.spec["problem"]
+        if name not in self._titles:
+            return record
+        place = record.kind, record.key
+        if place not in self._renamed:
+            spec = {**record.spec, "problem": self._titles[name]}
+            self._renamed[place] = replace(record, spec=spec)
+        return self._renamed[place]
 
 
 class Study:
@@ -32,7 +78,7 @@ class Study:
     def __init__(
         self, folder: str | Path, *, problems: Sequence[Any] = (), episodes: bool = True
     ) -> None:
-        self.ledger = Snapshot(folder)
+        self.ledger = _ByClass(folder)
         self.problems = tuple(problems)
         self.episodes = episodes and not self.ledger.is_file
         if not self.records():
@@ -44,6 +90,10 @@ class Study:
     def records(self, kind: str | None = None) -> list[Record]:
         """All records, or those of a kind."""
         return self.ledger.records(kind)
+
+    def spelled(self, problem: str) -> str:
+        """A problem as commands and files name it."""
+        return self.ledger.spelled.get(problem, problem)
 
     # -- runs
 
@@ -127,9 +177,18 @@ class Study:
             for setting, places in self._runs.items()
         }
 
+    @cached_property
+    def of_the_paper(self) -> bool:
+        """Whether any of the problems is one that the paper is about."""
+        known = paper_tables()["generalization"]
+        measured = (record for record in self.records() if record.kind != "encoder")
+        return any(str(record.spec["problem"]) in known for record in measured)
+
     @property
     def banner(self) -> str:
-        """Protocol of the runs where it is not the paper's; empty where it is."""
+        """Protocol of the runs where it is not the paper's; empty where it is, or cannot be."""
+        if not self.of_the_paper:
+            return ""
         parts = [
             f"Runs with {setting}: {'; '.join(points)}."
             for setting in self.settings
@@ -160,9 +219,16 @@ class Study:
         found = {
             str(record.spec["policy"]): record
             for record in self.records("policy")
-            if record.spec["data_checksum"] in used and record.result["instances"]
+            if record.spec["data_checksum"] in used and self._values(record)
         }
         return {name: found[name] for name in methods_in_order(found)}
+
+    def _values(self, record: Record) -> bool:
+        """Whether a policy has results: searches have none where a problem has no solver."""
+        instances = record.result["instances"]
+        if self.measure_of(str(record.spec["problem"])) != RETURN:
+            return bool(instances)
+        return any(value is not None for entry in instances for value in entry[RETURN])
 
     # -- everything else
 

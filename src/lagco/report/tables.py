@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -20,6 +21,7 @@ class Column:
         title: its heading.
         group: a heading over several columns.
         digits: decimals of its numbers; three significant digits where None.
+        fewer: one decimal less for numbers from 10, two less from 100, and so on.
         signed: whether numbers carry a plus sign.
         floor: the least that is shown; what is smaller is shown as less than it.
         hint: what the heading means, where it is short.
@@ -29,6 +31,7 @@ class Column:
     title: str
     group: str = ""
     digits: int | None = None
+    fewer: bool = False
     signed: bool = False
     floor: float | None = None
     hint: str = ""
@@ -67,7 +70,7 @@ class Table:
 
     Attributes:
         name: file name without suffix, and label in LaTeX.
-        caption: what it shows, in a sentence or two.
+        caption: what it shows in its first sentence, then how to read it.
         columns: from left to right.
         rows: as many cells each as there are columns.
         spread: what the low and high ends of its cells are, in a word.
@@ -123,7 +126,8 @@ def shown(value: Value, column: Column) -> str:
     if column.floor is not None and value < column.floor:
         return f"<{column.floor:g}"
     if column.digits is not None:
-        text = f"{value:{'+' if column.signed else ''}.{column.digits}f}"
+        spared = math.floor(math.log10(max(abs(value), 1.0))) if column.fewer else 0
+        text = f"{value:{'+' if column.signed else ''}.{max(column.digits - spared, 0)}f}"
         return text.lstrip("+-") if float(text) == 0 else text
     return significant(value)
 
@@ -146,20 +150,3 @@ def mark_best(
         else cell
         for cell, column in zip(cells, columns, strict=True)
     ]
-
-
-def mark_best_down(
-    rows: Sequence[Sequence[Cell]],
-    columns: Sequence[Column],
-    places: Iterable[int],
-    *,
-    smallest: bool = False,
-) -> list[list[Cell]]:
-    """The same rows with the best number of the columns at `places` marked."""
-    marked = [list(row) for row in rows]
-    for place in places:
-        column = [row[place] for row in marked]
-        cells = mark_best(column, [columns[place]] * len(column), smallest=smallest)
-        for row, cell in zip(marked, cells, strict=True):
-            row[place] = cell
-    return marked

@@ -246,23 +246,30 @@ def _latex_range(cell: Cell, column: Column) -> Tex:
 def to_markdown(table: Table) -> str:
     """A table of Markdown, without caption; the paper's figures stand in brackets, in italics.
 
+    The ends of a cell follow its value where the table says what they are.
+
     A column's group stands in its title where the table has several of them.
     """
     groups = len(table.groups()) > 1
     titles = [f"{c.title}, {c.group}" if groups and c.group else c.title for c in table.columns]
     marks = ["---:" if is_number else "---" for is_number in _numeric(table)]
     rows = [
-        [_markdown_cell(cell, column) for cell, column in zip(row, table.columns, strict=True)]
+        [
+            _markdown_cell(cell, column, bool(table.spread))
+            for cell, column in zip(row, table.columns, strict=True)
+        ]
         for row in table.rows
     ]
     lines = [[_markdown_text(title) for title in titles], marks, *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def _markdown_cell(cell: Cell, column: Column) -> str:
+def _markdown_cell(cell: Cell, column: Column, spread: bool) -> str:
     text = _markdown_text(shown_cell(cell, column))
     if cell.best:
         text = f"**{text}**"
+    if spread and cell.low is not None and cell.high is not None:
+        text += _markdown_text(f" [{shown(cell.low, column)}, {shown(cell.high, column)}]")
     return text if cell.paper is None else f"{text} *({shown(cell.paper, column)})*"
 
 

@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from lagco.results.described import SelfDescribing
 from lagco.results.measures import MEASURES, RETURN, counted, maximised, selected
 from lagco.results.statistics import Summary, summarise, train_test_gap
@@ -32,7 +34,7 @@ class EpisodeResult:
         solver_score: of the final state against the solver's value.
         solver_score_best: of the best state, likewise.
         gap: of the best state to the solver's value, in percent of it.
-        episode_return: sum of the rewards.
+        episode_return: sum of the rewards; of a task without an end, their mean over its horizon.
     """
 
     seed: int
@@ -92,6 +94,12 @@ class InstanceResult:
         found = selected(values, "best", maximise=larger)
         return found[0] if found else None
 
+    def mean(self, key: str) -> float | None:
+        """Mean over all episodes that have a value, as of stochastic problems."""
+        values = [getattr(episode, key) for episode in self.episodes]
+        known = [value for value in values if value is not None]
+        return float(np.mean(known)) if known else None
+
     def counted(self, measure: str, selection: str) -> float | None:
         """Value with which the instance counts: the worst one where it was not solved.
 
@@ -105,11 +113,27 @@ class InstanceResult:
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(SelfDescribing):
-    """Results of one policy on one data set."""
+    """Results of one policy on one data set.
+
+    Attributes:
+        policy: its name.
+        problem: name of the problem.
+        results: one per instance.
+        stochastic: whether episodes differ by what happens: then means over them count, since the
+            best of them would be luck.
+        endless: whether returns are average rewards over a horizon.
+    """
 
     policy: str
     problem: str
     results: tuple[InstanceResult, ...]
+    stochastic: bool = False
+    endless: bool = False
+
+    @property
+    def selections(self) -> tuple[str, ...]:
+        """Which episodes of an instance count, the main selection last."""
+        return ("mean",) if self.stochastic else ("first", "best")
 
     @property
     def refused(self) -> int:
@@ -128,7 +152,8 @@ class Evaluation(SelfDescribing):
         for measure in ("score", "gap", RETURN):
             found = summarise(self.values(measure), normality=False)
             if found is not None:
-                about[f"{measure}/best"] = f"{found.iqm:.4g}"
+                value = found.mean if self.stochastic else found.iqm
+                about[f"{measure}/{self.selections[-1]}"] = f"{value:.4g}"
         return about
 
     def over(self, checksums: Collection[str]) -> Evaluation:
@@ -139,25 +164,42 @@ class Evaluation(SelfDescribing):
         """The evaluation over the instances that the agent was trained on, or over the others."""
         return self.over({result.checksum for result in self.results if result.seen == seen})
 
-    def values(self, measure: str, selection: str = "best") -> list[float]:
-        """One value per instance that has the measure; those not solved count as worst."""
+    def values(self, measure: str, selection: str | None = None) -> list[float]:
+        """One value per instance that has the measure; those not solved count as worst.
+
+        Without a selection that of the best episode; of stochastic problems the mean over all.
+        """
+        selection = selection or self.selections[-1]
         found = (result.counted(measure, selection) for result in self.results)
         return [value for value in found if value is not None]
 
     def summary(self, seen: bool | None = None) -> dict[str, Summary | None]:
         """Every measure, as of the first episode and as the best over all: ``score/first``, …
 
+        ``score`` and ``solver_score`` are of the final state of an episode, as in the paper;
+        ``score_best``, ``solver_score_best`` and ``gap`` of its best state.
+
         Instances without a reference are measured by ``episode_return``, which is there only then.
+        Of stochastic problems there are means over all episodes instead: ``score/mean``, …; where
+        there is one instance, their intervals are over its episodes.
 
         Args:
             seen: only over instances that the agent was trained on (True), or not (False).
         """
         chosen = self if seen is None else self.part(seen)
         return {
-            f"{measure}/{selection}": summarise(chosen.values(measure, selection), normality=False)
+            f"{measure}/{selection}": summarise(chosen._sample(measure, selection), normality=False)
             for measure in (*MEASURES, *([RETURN] if chosen.values(RETURN) else []))
-            for selection in ("first", "best")
+            for selection in self.selections
         }
+
+    def _sample(self, measure: str, selection: str) -> list[float]:
+        """Values that a summary is of: of instances, or of the draws of a single one."""
+        if selection != "mean" or len(self.results) != 1:
+            return self.values(measure, selection)
+        [result] = self.results
+        values = [getattr(episode, measure) for episode in result.episodes]
+        return counted(values, measure, "all") if measure in result.measures else []
 
     def train_test_gap(self, measure: str) -> float | None:
         """Interquartile mean over unseen instances minus that over seen ones, best episodes."""
@@ -169,6 +211,7 @@ class Evaluation(SelfDescribing):
         return {
             "policy": self.policy,
             "problem": self.problem,
+            **({"stochastic": True} if self.stochastic else {}),
             "refused": self.refused,
             "infeasible": self.infeasible,
             **{

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 #: measures of an episode: scores of the final and of the best state on both scales, and the gap of
 #: the best state to the solver's value in percent
 MEASURES = ("score", "score_best", "solver_score", "solver_score_best", "gap")
@@ -50,10 +52,11 @@ def counted(values: Sequence[float | None], measure: str, selection: str) -> lis
     Args:
         values: of its episodes; none where it was refused.
         measure: which the instance has a reference for.
-        selection: of the episodes: ``best``, ``first`` or ``all``.
+        selection: of the episodes: ``best``, ``first``, ``all``, or the ``mean`` over all.
     """
-    if selection == "all":
-        return [worst(measure) if value is None else value for value in values or [None]]
+    if selection in ("all", "mean"):
+        every = [worst(measure) if value is None else value for value in values or [None]]
+        return every if selection == "all" else [float(np.mean(every))]
     found = selected(values, selection, maximise=maximised(measure))
     return found or [worst(measure)]
 

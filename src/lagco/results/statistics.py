@@ -67,28 +67,6 @@ def bootstrap_interval(
     return _percentiles(found, level)
 
 
-def stratified_interval(
-    groups: Sequence[Values],
-    statistic: Statistic = interquartile_mean,
-    *,
-    level: float = 0.95,
-    resamples: int = 2000,
-    seed: int = 0,
-) -> tuple[float, float]:
-    """Percentile bootstrap interval of a statistic over all groups, each resampled by itself.
-
-    With one group per instance, holding the scores of its runs, this is the stratified bootstrap
-    that few runs call for: instances are fixed, runs are drawn.
-    """
-    arrays = [np.asarray(group, dtype=np.float64) for group in groups]
-    arrays = [array for array in arrays if len(array)]
-    if not arrays:
-        return float("nan"), float("nan")
-    rng = np.random.default_rng(seed)
-    drawn = [array[rng.integers(len(array), size=(resamples, len(array)))] for array in arrays]
-    return _percentiles(np.array([statistic(row) for row in np.concatenate(drawn, axis=1)]), level)
-
-
 def _percentiles(found: Array, level: float) -> tuple[float, float]:
     return quantiles(found, (1 - level) / 2, (1 + level) / 2)
 
@@ -123,17 +101,6 @@ def shapiro_wilk(values: Values) -> float | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return float(stats.shapiro(array).pvalue)
-
-
-def probability_of_improvement(first: Values, second: Values) -> float:
-    """Share of pairs in which the value of `first` exceeds that of `second`; ties count half."""
-    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    if not (len(a) and len(b)):
-        return float("nan")
-    ordered = np.sort(b)
-    below = np.searchsorted(ordered, a, side="left")
-    upto = np.searchsorted(ordered, a, side="right")
-    return float((below + upto).sum() / (2.0 * len(a) * len(b)))
 
 
 @dataclass(frozen=True)

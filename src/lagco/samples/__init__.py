@@ -20,6 +20,7 @@ class Sample:
         problem: that it is meant for.
         summary: one sentence about it.
         named: whether the problem has to be named, as the file serves others too.
+        more: files that go with it.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Sample:
     problem: str
     summary: str
     named: bool = False
+    more: tuple[str, ...] = ()
 
 
 SAMPLES = {
@@ -45,7 +47,20 @@ SAMPLES = {
             "valley", "valley.txt", "traffic", "10 towns, 16 links, 24 demands (SNDlib)", named=True
         ),
         Sample("germany14", "germany14.txt", "ospf", "14 cities, 23 links, 108 demands (SNDlib)"),
+        Sample(
+            "metro",
+            "metro.graphml",
+            "ospf",
+            "12 places, 20 links with weights, two matrices (GraphML)",
+            more=("metro-morning.csv", "metro-evening.csv"),
+        ),
         Sample("office12", "office12.json", "cyber-path", "office network of 12 hosts (JSON)"),
+        Sample(
+            "plant14",
+            "plant14.json",
+            "cyber-path",
+            "14 hosts of an office and a plant behind firewall rules, with CVEs (JSON)",
+        ),
     )
 }
 
@@ -59,7 +74,7 @@ def find_sample(name: str) -> Sample:
 
 
 def sample(name: str, out: str | Path | None = None) -> Path:
-    """Write a sample to a file, and return its path.
+    """Write a sample to a file, beside it what goes with it, and return its path.
 
     Args:
         name: of the sample, or of a problem; ``lagco sample`` lists them.
@@ -69,8 +84,11 @@ def sample(name: str, out: str | Path | None = None) -> Path:
     path = Path(entry.file if out is None else out)
     if path.is_dir():
         path = path / entry.file
-    content = (files("lagco.samples") / entry.file).read_bytes()
-    if path.exists() and path.read_bytes() != content:
-        raise UsageError(f"out={str(path)!r}: is there already and differs; name another file")
-    write_atomically(path, content)
+    written = {path: entry.file} | {path.parent / name: name for name in entry.more}
+    contents = {to: (files("lagco.samples") / name).read_bytes() for to, name in written.items()}
+    for to, content in contents.items():
+        if to.exists() and to.read_bytes() != content:
+            raise UsageError(f"out={str(to)!r}: is there already and differs; name another file")
+    for to, content in contents.items():
+        write_atomically(to, content)
     return path

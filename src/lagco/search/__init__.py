@@ -1,18 +1,21 @@
 """Exact nearest-action search, without listing actions; and strategies on top of it.
 
 Knows arrays, indices and predicates only. Describe the actions (`FlatSpace`, `ProductSpace`,
-`PathSpace`), ask `space.nearest(query, k, metric, valid)`; `plan_search` says how it is done.
+`PathSpace`, `SubgraphSpace`), ask `space.nearest(query, k, metric, valid)`; `space.plan(metric)`
+says how it is done.
 """
 
-from lagco.search.axes import Dependence
 from lagco.search.errors import NoValidAction, TooManyActions
 from lagco.search.flat import FlatSpace
 from lagco.search.metrics import METRICS, Metric, Neighbours
-from lagco.search.path_space import PathSpace
-from lagco.search.paths import PathSet
-from lagco.search.planner import Plan, plan_search
-from lagco.search.product import LISTED, ProductSpace
+from lagco.search.paths.graph_paths import PathSet
+from lagco.search.paths.search import PathSpace
+from lagco.search.plan import Plan, Space
+from lagco.search.products.axes import Dependence
+from lagco.search.products.search import LISTED, ProductSpace
 from lagco.search.strategies import Ranked, Strategy, make_strategy
+from lagco.search.subgraphs.connected import SubgraphSet
+from lagco.search.subgraphs.search import SubgraphSpace
 from lagco.search.validity import RowPredicate, Validity
 
 __all__ = [
@@ -29,9 +32,11 @@ __all__ = [
     "ProductSpace",
     "Ranked",
     "RowPredicate",
+    "Space",
     "Strategy",
+    "SubgraphSet",
+    "SubgraphSpace",
     "TooManyActions",
     "Validity",
     "make_strategy",
-    "plan_search",
 ]

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from lagco.search import metrics
 from lagco.search.metrics import Batch, Floats, Ints, Metric, Neighbours
-from lagco.search.product import ProductSpace
+from lagco.search.plan import Plan
+from lagco.search.products.search import ProductSpace
 from lagco.search.search import none_valid, walk
 from lagco.search.validity import Validity, as_predicate
 
@@ -59,6 +60,13 @@ class FlatSpace:
     def sample(self, rng: np.random.Generator, count: int = 1) -> Ints:
         """`count` index tuples drawn uniformly: (count, 1)."""
         return self._product.sample(rng, count)
+
+    def plan(self, metric: Metric = "cosine") -> Plan:
+        """How :meth:`nearest` searches."""
+        metrics.check_metric(metric)
+        if self.backend == "faiss":
+            return Plan("faiss", self.size, "the faiss backend was asked for")
+        return Plan("flat", self.size, "the actions are listed: one product with the table")
 
     def nearest(
         self, query: ArrayLike, k: int = 1, metric: Metric = "cosine", valid: Validity = None

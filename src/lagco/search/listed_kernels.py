@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lagco.search.kernels import (
+from lagco.search.products.kernels import (
     compiled,
     negative_dots,
     negative_dots_and_norms,

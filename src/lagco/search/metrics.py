@@ -59,7 +59,7 @@ class Batch(NamedTuple):
 @cache
 def kernels() -> ModuleType:
     """The compiled loops, loaded at the first search so that importing the package is cheap."""
-    from lagco.search import kernels as loaded
+    from lagco.search.products import kernels as loaded
 
     return loaded
 

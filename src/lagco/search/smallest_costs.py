@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lagco.search.kernels import compiled
+from lagco.search.products.kernels import compiled
 
 #: so few costs are found by a heap
 _FEW = 32

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lagco.results.numbers import of_things
+from lagco.runtime.user_modules import import_user_module
 from lagco.search.metrics import Ints, Neighbours
 
 STRATEGIES = ("nearest", "sampled", "rule", "scored", "preview", "ranked")
@@ -78,7 +79,7 @@ class ByRule:
         if not 0 <= position < len(neighbours.scores):
             raise ValueError(
                 f"the decoding rule returned position {position}; "
-                f"there are {len(neighbours.scores)} candidates"
+                f"there are {of_things(len(neighbours.scores), 'candidates')}"
             )
         return position
 
@@ -137,25 +138,35 @@ def make_strategy(
     spelling: nearest | sampled | rule:module:function | scored | preview | ranked; the last three
     need a callable: `scorer`, `preview`, `ranker`.
     """
+    check_spelling(spelling)
     name, _, rest = spelling.partition(":")
-    if name == "nearest" and not rest:
+    if name == "nearest":
         return Nearest()
-    if name == "sampled" and not rest:
+    if name == "sampled":
         return Sampled(k, temperature, metric)
     if name == "rule":
         return ByRule(_function(rest, spelling), k)
-    if name == "scored" and not rest:
+    if name == "scored":
         if scorer is None:
             raise ValueError("decoding 'scored' needs a scorer: this agent has learned none")
         return Scored(scorer, k)
-    if name == "preview" and not rest:
+    if name == "preview":
         if preview is None:
             raise ValueError("decoding 'preview' needs a problem that offers a preview")
         return Preview(preview, k)
-    if name == "ranked" and not rest:
-        if ranker is None:
-            raise ValueError("decoding 'ranked' needs a ranker: this agent has learned none")
-        return Ranked(ranker, k, temperature)
+    if ranker is None:
+        raise ValueError("decoding 'ranked' needs a ranker: this agent has learned none")
+    return Ranked(ranker, k, temperature)
+
+
+def check_spelling(spelling: str) -> None:
+    """Refuse what is no strategy's command-line spelling, and rules that cannot be loaded."""
+    name, _, rest = spelling.partition(":")
+    if name == "rule":
+        _function(rest, spelling)
+        return
+    if name in STRATEGIES and not rest:
+        return
     close = difflib.get_close_matches(name, STRATEGIES, n=1)
     hint = f"; did you mean {close[0]!r}?" if close and close[0] != name else ""
     raise ValueError(
@@ -169,7 +180,7 @@ def _function(path: str, spelling: str) -> Rule:
     if not module or not name:
         raise ValueError(f"a rule is spelt rule:module:function, not {spelling!r}")
     try:
-        loaded = importlib.import_module(module)
+        loaded = import_user_module(module)
     except ModuleNotFoundError as missing:
         raise ValueError(f"{spelling!r}: there is no module {missing.name!r}") from missing
     rule = getattr(loaded, name, None)
@@ -184,7 +195,8 @@ def _largest(values: ArrayLike, neighbours: Neighbours, name: str) -> int:
     array = np.asarray(values, np.float64)
     if array.shape != neighbours.scores.shape:
         raise ValueError(
-            f"the {name} must return {len(neighbours.scores)} values, not shape {array.shape}"
+            f"the {name} must return {of_things(len(neighbours.scores), 'values')}, not shape "
+            f"{array.shape}"
         )
     return int(array.argmax())
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from lagco.results.numbers import of_things
 from lagco.search.metrics import Ints
 
 Bools = NDArray[np.bool_]
@@ -86,7 +87,7 @@ def ask(predicate: Predicate, indices: Ints) -> Bools:
     answer = np.asarray(predicate(indices))
     if answer.shape != (len(indices),) or answer.dtype != np.bool_:
         raise TypeError(
-            f"a validity predicate must return {len(indices)} booleans, "
+            f"a validity predicate must return {of_things(len(indices), 'booleans')}, "
             f"not {answer.dtype} with shape {answer.shape}"
         )
     return answer

@@ -2,5 +2,6 @@
 
 from lagco.solving.answer import Answer
 from lagco.solving.instance import solve
+from lagco.solving.options import SolveOptions
 
-__all__ = ["Answer", "solve"]
+__all__ = ["Answer", "SolveOptions", "solve"]

@@ -18,7 +18,6 @@ from lagco.solving.beam import Beam
 from lagco.solving.players import Player
 from lagco.solving.portfolio import FOLLOWING, Found, Task
 
-SEARCHES = ("auto", "sample", "beam", "reconstruct")
 #: episodes that run side by side at most
 TEAM = 16
 #: so many rounds of them should fit into the time, since the last one is cut off
@@ -33,7 +32,7 @@ _WAYS: dict[str, tuple[float, float] | None] = {
 _PRIOR = 1.0
 #: part of the episodes that every way has, whatever came of it so far
 _LEAST = 0.05
-#: solutions that are kept for others to go on from
+#: solutions that are kept for others to continue from
 _KEPT = 8
 #: an episode that is not over when the time is goes on by previews, where actions are no more
 _PREVIEWED = 20_000
@@ -95,12 +94,17 @@ class Episodes:
         self._rng = np.random.default_rng([task.seed, 5])
         self._ways = _Ways(task.cls.maximise)
         self.name = name
+        self._pace = 0.0  # seconds of the last step
         self.finished = 0
         self.used = 0.0
 
     def ready(self) -> bool:
-        """Whether it has begun, or it is time to."""
-        return self._turns is not None or self._begins()
+        """Whether it has begun, or it is time to; not where the next step would come too late."""
+        if self._turns is None:
+            return self._begins()
+        limit = self._task.limit
+        held = limit.timed and self._task.record.best is not None
+        return not held or self._pace <= max(0.0, limit.left())
 
     def leads(self) -> bool:
         """Only where it holds the best."""
@@ -135,6 +139,7 @@ class Episodes:
             return
         self.name = player.name
         yield
+        began = self._task.limit.elapsed()
         first = self._env(player)
         improves = first.is_feasible()  # else it is built up: only complete states count
         first.rewards = improves
@@ -147,13 +152,14 @@ class Episodes:
                 f"search='beam': {player.name} does not say how likely actions are; use another "
                 "search, or an agent of the method soft-projection or taught-projection"
             )
-        yield
         limit = self._task.limit
+        self._pace = limit.elapsed() - began  # a first step looks at as much
+        yield
         began = limit.elapsed()
         mode = SideBySide(envs, team, [Planned(self._task.seed, starts[0], explore=False)])
         steps, loaded = 0, began
         while mode.begin():
-            if limit.timed and limit.over() and not improves:
+            if limit.expired() and not improves:
                 self._finish(mode.running[0])
                 return
             self._step(mode)
@@ -220,7 +226,10 @@ class Episodes:
         return env
 
     def _step(self, episodes: SideBySide | Beam) -> None:
+        limit = self._task.limit
+        began = limit.elapsed()
         ended = episodes.step()
+        self._pace = limit.elapsed() - began
         self.finished += len(ended)
         for episode in [*ended, *episodes.running.values()]:
             self._note(episode, episode in ended)
@@ -285,11 +294,14 @@ class Episodes:
         self.name += ", with steps of greedy"
         plain = task.cls(task.instance, features="paper", start=self._begin_at)
         whole = episode.trace(best=True).replay(plain)
+        began = task.limit.elapsed()
         for _ in whole.states(plain_policy("greedy")):
+            self._pace = task.limit.elapsed() - began
             self._note(whole, ended=False)
             if len(whole.actions) - whole.best_length >= _STUCK:
                 return
             yield
+            began = task.limit.elapsed()
         self.finished += 1
         self._note(whole, ended=True)
 

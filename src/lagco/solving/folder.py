@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lagco.errors import InstanceError, LagcoError
+from lagco.errors import InstanceError, LagcoError, readable
+from lagco.instances.dataset import MANIFEST, TIMES
+from lagco.runtime.stopping import Interrupted, stopping
 from lagco.solving.instance import solve
-from lagco.store import check_writable, write_atomically
+from lagco.store import check_writable, read_text, write_atomically
 
 COLUMNS = (
     "file", "problem", "size", "objective", "by", "gap", "bound", "bound_gap", "valid", "seconds",
@@ -36,18 +40,19 @@ def solve_folder(folder: str | Path, out: str | Path, **options: Any) -> Iterato
     check_writable(out)
     rows = [row for row in _read(out) if not row["error"]]
     known = {row["file"] for row in rows}
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        name = path.relative_to(folder).as_posix()
-        if name in known or path.resolve() == out.resolve():
+    for path in _instance_files(folder):
+        name = readable(path.relative_to(folder).as_posix())
+        if name in known or os.path.realpath(path) == os.path.realpath(out):
             continue
         row = dict.fromkeys(COLUMNS, "") | {"file": name}
         try:
-            answer = solve(path, **options)
+            with stopping() as stop:
+                answer = solve(path, **options)
         except (LagcoError, OSError) as error:
-            row["error"] = str(error)
+            row["error"] = readable(str(error))
         else:
             if answer.interrupted:
-                raise KeyboardInterrupt
+                raise Interrupted(stop.signal or signal.SIGINT)
             found = answer.as_dict()
             row |= {c: "" if found[c] is None else str(found[c]) for c in COLUMNS[1:-1]}
         rows.append(row)
@@ -55,14 +60,21 @@ def solve_folder(folder: str | Path, out: str | Path, **options: Any) -> Iterato
         yield row
 
 
+def _instance_files(folder: Path) -> list[Path]:
+    """Plain files below a folder, but those that describe a data set."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    described = {path.parent for path in paths if path.name == MANIFEST}
+    about = {folder / name for folder in described for name in (MANIFEST, TIMES.description)}
+    return [path for path in paths if path not in about]
+
+
 def _read(out: Path) -> list[dict[str, str]]:
     if not out.exists():
         return []
-    with out.open(newline="", encoding="utf-8") as stream:
-        reader = csv.DictReader(stream)
-        if tuple(reader.fieldnames or ()) != COLUMNS:
-            raise InstanceError(f"{out}: not a table of answers; name another file, or remove it")
-        return list(reader)
+    reader = csv.DictReader(io.StringIO(read_text(out), newline=""))
+    if tuple(reader.fieldnames or ()) != COLUMNS:
+        raise InstanceError(f"{out}: not a table of answers; name another file, or remove it")
+    return list(reader)
 
 
 def _write(out: Path, rows: list[dict[str, str]]) -> None:

@@ -6,6 +6,8 @@ import math
 from typing import Protocol
 
 from lagco.errors import InstanceError, MissingExtra, UsageError
+from lagco.heuristics import NAME, Search, rules_search
+from lagco.rollout import Trace
 from lagco.solving.portfolio import FOLLOWING, LEADING, Found, Task
 
 #: part of the usual work that a first turn of local search makes
@@ -27,8 +29,14 @@ _PATIENCE = 4
 _IDLE_PART, _IDLE_SECONDS = 0.2, 1.0
 
 
+#: a turn of search by the rules: moves where turns are counted, else seconds; and turns without
+#: progress after which it stagnates
+_RULES_MOVES, _RULES_SECONDS, _RULES_PATIENCE = 500, 0.1, 10
+_ANY_MOVES = 1 << 60
+
+
 class Source(Protocol):
-    """Brings solutions for others to go on from."""
+    """Brings solutions for others to continue from."""
 
     def brings(self) -> bool:
         """Whether there is one that was not taken yet."""
@@ -127,6 +135,68 @@ class LocalSearch:
         return effort
 
 
+class RulesSearch:
+    """Search by the rules alone, for a problem that has no search of its own.
+
+    It goes on from better solutions of others.
+
+    Args:
+        task: of any problem.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._search: Search | None = None
+        self._taken: Found | None = None
+        self._idle = 0
+        self.name = NAME
+        self.used = 0.0
+
+    def ready(self) -> bool:
+        """Always."""
+        return True
+
+    def stagnates(self) -> bool:
+        """Whether nothing better was found for a while."""
+        return self._idle >= _RULES_PATIENCE
+
+    def leads(self) -> bool:
+        """As long as it finds better solutions."""
+        return not self.stagnates()
+
+    def turn(self) -> bool:
+        """A stretch of search: so many moves, or a short time."""
+        task = self._task
+        if self._search is None:
+            self._search = rules_search(task.cls, task.instance, task.seed)
+        self._take()
+        limit, began = task.limit, task.limit.elapsed()
+
+        def stop() -> bool:
+            return limit.timed and (limit.over() or limit.elapsed() - began > _RULES_SECONDS)
+
+        best = self._search.run(_ANY_MOVES if limit.timed else _RULES_MOVES, stop)
+        known = task.record.best
+        if best is None or (
+            known is not None and task.record.better(known.objective, best.objective)
+        ):
+            self._idle += 1
+            return True
+        trace = None if best.actions is None else Trace(task.seed, "current", best.actions)
+        task.record.offer(Found(best.objective, best.solution, self.name, trace))
+        self._idle = 0
+        return True
+
+    def _take(self) -> None:
+        """Let the search go on from the best solution, where somebody else found it."""
+        best = self._task.record.best
+        if best is None or best.by == self.name or best is self._taken:
+            return
+        assert self._search is not None
+        self._taken = best
+        self._search.offer(best.solution, None if best.trace is None else best.trace.actions)
+
+
 class FollowingSearch:
     """The problem's local search from what others found, within its part of the time.
 
@@ -188,7 +258,7 @@ class _Turns:
     """Calls of a problem's local search, timed.
 
     Attributes:
-        present: the best solution of these calls, or what shall be gone on from.
+        present: the best solution of these calls, or the solution to continue from.
         slowest: seconds that an effort of 1 takes, by the last call of each kind: afresh and not.
     """
 
@@ -280,6 +350,7 @@ class Bounding:
         task: what is solved.
         rounded_as: name under which the rounded solution of the relaxation is brought to others;
             None to ask for the bound alone.
+        first: whether it comes before all others.
     """
 
     #: of the time that is left when it begins
@@ -287,13 +358,13 @@ class Bounding:
     #: part of the time that the leading member has before it, and before a rounded solution
     AFTER, BEFORE_ROUNDING = 0.5, 0.1
 
-    def __init__(self, task: Task, rounded_as: str | None = None) -> None:
+    def __init__(self, task: Task, rounded_as: str | None = None, *, first: bool = False) -> None:
         self._task = task
         self._rounded_as = rounded_as
         self._rounded: Found | None = None
         self.name = "bound"
         self.used = 0.0
-        if task.limit.timed:  # others come first
+        if task.limit.timed and not first:
             after = self.AFTER if rounded_as is None else self.BEFORE_ROUNDING
             self.used = after * FOLLOWING / LEADING * task.limit.left()
 

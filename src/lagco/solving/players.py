@@ -11,6 +11,7 @@ from lagco.errors import UnknownName, UsageError
 from lagco.instances import Instance
 from lagco.policies import POLICIES, plain_policy
 from lagco.rollout import PolicyTeam
+from lagco.solving.options import SolveOptions
 
 
 class Player(NamedTuple):
@@ -28,19 +29,11 @@ class Player(NamedTuple):
 
 
 def load_player(
-    cls: type[Problem],
-    by: str,
-    agent: Any,
-    decoder: str | None,
-    k: int,
-    instance: Instance | None = None,
+    cls: type[Problem], options: SolveOptions, instance: Instance | None = None
 ) -> Player:
     """What plays the episodes; `instance` is one of the problem, where there is one at hand."""
+    by, agent, decoder, k = options.by, options.agent, options.decoder, options.k
     if by in POLICIES:
-        if decoder is not None:
-            raise UsageError(f"decoder={decoder!r}: the policy {by} does not decode points")
-        if agent is not None:
-            raise UsageError(f"give agent={agent!r} or by={by!r}, not both")
         return _plain_player(by)
     from lagco.agents.agent import Agent
     from lagco.agents.bundle import load
@@ -50,7 +43,7 @@ def load_player(
         try:
             loaded = default_agent(cls.name, instance)
         except UnknownName:
-            if agent is not None or by == "agent":
+            if options.names_agent or by == "agent":
                 raise
             return _plain_player("greedy" if hasattr(cls, "preview") else "random")
         name = f"{loaded.name} (default agent)"

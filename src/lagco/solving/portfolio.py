@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from lagco.arrays import Array
+from lagco.core.changes import Verdict
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError
 from lagco.instances import Instance
@@ -23,6 +24,8 @@ from lagco.rollout import Trace
 
 #: part of the time for whoever leads, and for each of the others
 LEADING, FOLLOWING = 0.9, 0.05
+#: name of whoever found the configuration in force
+INCUMBENT = "incumbent"
 #: part for whoever holds the best where nobody leads
 HOLDING = 0.5
 
@@ -69,10 +72,20 @@ class Limit:
         self.taken = 0
 
     def stopped_by(self, stopped: Callable[[], bool]) -> Limit:
-        """The same limit for somebody else, who has to stop as soon as `stopped` says so."""
+        """The same limit for somebody who has to stop as soon as `stopped` says so, too."""
         limit = Limit(self._seconds, self._turns, self._began, self._clock)
         limit._stopped = stopped
         return limit
+
+    def part(self, share: float) -> Limit:
+        """A limit after a share of the seconds; the turns are the same."""
+        limit = Limit(share * self._seconds, self._turns, self._began, self._clock)
+        limit._stopped = self._stopped
+        return limit
+
+    def share_of_turns(self, share: float) -> int:
+        """So many turns are a share of all; at least one."""
+        return max(1, round(share * (self._turns or 1)))
 
     def elapsed(self) -> float:
         """Seconds since the start."""
@@ -84,12 +97,21 @@ class Limit:
 
     def over(self) -> bool:
         """Whether it is time to stop."""
-        spent = self.left() <= 0.0 if self._turns is None else self.taken >= self._turns
-        return spent or (self._stopped is not None and self._stopped())
+        return self.expired() or (self._turns is not None and self.taken >= self._turns)
+
+    def expired(self) -> bool:
+        """Whether what is under way has to be cut short: seconds are over, or somebody stops it."""
+        stopped = self._stopped is not None and self._stopped()
+        return stopped or self.left() <= 0.0
 
     def cost(self, began: float) -> float:
         """Cost of a turn that began then: seconds, or 1 where turns are counted."""
         return self.elapsed() - began if self._turns is None else 1.0
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """Tells the time that counts."""
+        return self._clock
 
     @property
     def timed(self) -> bool:
@@ -116,9 +138,12 @@ class Record:
         aim: value to compare with: a reference's or a bound.
         until: gap to it in percent at which to stop.
         on_improvement: is told about every better solution.
+        judge: judges solutions from scratch where there is an incumbent or a limit: those with
+            fewer faults are better, then those with a better objective.
 
     Attributes:
         best: None before any.
+        verdict: of the best, where solutions are judged.
         bound: what no solution can beat; None where it is not known.
         failure: why a member gave up; None where none did.
         curve: every improvement, in order.
@@ -132,7 +157,10 @@ class Record:
         aim: float | None = None,
         until: float | None = None,
         on_improvement: Callable[[Improvement], None] | None = None,
+        judge: Callable[[Array], Verdict] | None = None,
     ) -> None:
+        self._judge = judge
+        self.verdict: Verdict | None = None
         self._cls = cls
         self._limit = limit
         self._until = until
@@ -146,14 +174,21 @@ class Record:
 
     def apart(self, limit: Limit, tell: Callable[[Improvement], None] | None = None) -> Record:
         """An empty record with the same aim, for somebody else."""
-        record = Record(self._cls, limit, self.aim, self._until, tell)
+        record = Record(self._cls, limit, self.aim, self._until, tell, self._judge)
         record.bound = self.bound
         return record
 
     def offer(self, found: Found) -> bool:
         """Take a solution if it is better than the best; whether it is."""
         best = self.best
-        if best is not None and self.better(best.objective, found.objective):
+        if self._judge is not None:
+            verdict = self._judge(found.solution)
+            if self.verdict is not None and not verdict.beats(
+                self.verdict, maximise=self._cls.maximise
+            ):
+                return False
+            self.verdict = verdict
+        elif best is not None and self.better(best.objective, found.objective):
             return False
         self.best = found
         noted = Improvement(self._limit.elapsed(), found.objective, found.by, self.gap())
@@ -177,6 +212,8 @@ class Record:
     def done(self) -> bool:
         """Whether nothing better exists, or the wanted gap is reached."""
         if self.best is None:
+            return False
+        if self.verdict is not None and self.verdict.faults:
             return False
         if self.bound is not None:
             slack = 1e-9 * abs(self.bound)
@@ -241,12 +278,20 @@ def _parts(ready: Sequence[Member], record: Record) -> dict[str, float]:
     return {m.name: HOLDING if m.name == holder else rest for m in ready}
 
 
+def _owes(ready: Sequence[Member], task: Task) -> bool:
+    """Whether nobody has searched yet, and the incumbent would be called the best of one thing."""
+    best = task.record.best
+    untried = task.limit.taken == 0 and ready[0].leads()
+    return untried and best is not None and best.by == INCUMBENT
+
+
 def run(members: Sequence[Member], task: Task, between: Callable[[], None] | None = None) -> None:
     """Let members take turns until the limit, or until nothing better can come.
 
     The first turn goes to the first of them, and whoever is ready and behind with its part of the
     time comes next. Without a solution at the end of the time, the first one that is ready goes on
-    until there is one. Where nobody is ready, nothing more can come.
+    until there is one; where that is the incumbent alone, the problem's own search takes one turn.
+    Where nobody is ready, nothing more can come.
 
     Args:
         members: who takes turns.
@@ -258,7 +303,7 @@ def run(members: Sequence[Member], task: Task, between: Callable[[], None] | Non
     while not record.done():
         ready = [member for member in able if member.ready()]
         over = limit.over()
-        if not ready or (over and record.best is not None):
+        if not ready or (over and record.best is not None and not _owes(ready, task)):
             return
         member = ready[0]
         if not over:

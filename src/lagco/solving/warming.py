@@ -1,14 +1,14 @@
 """Compiling ahead, so that the first answer after an installation is as good as later ones.
 
-Compiled code is kept where :mod:`lagco.compiled_code` says.
+Compiled code is kept where :mod:`lagco.runtime.compiled_code` says.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from lagco.problem_table import ENTRIES
 from lagco.problems import problem_class
-from lagco.registration import ENTRIES
 from lagco.solving.instance import solve
 
 #: size of the instances: large enough for every member of a portfolio to have something to do

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,7 +11,8 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from lagco.errors import LagcoError
-from lagco.one_thread import one_thread
+from lagco.runtime.one_thread import one_thread
+from lagco.runtime.stopping import leave_signals_to_the_parent, stopping
 from lagco.solving.episodes import Episodes
 from lagco.solving.portfolio import Found, Record, Task, run
 from lagco.solving.request import Request
@@ -128,8 +128,8 @@ def crew(request: Request, task: Task, workers: int) -> Iterator[Crew]:
 def _work(
     request: Request, task: Task, number: int, workers: int, found: Connection, stop: Any
 ) -> None:
-    """Look for solutions, in a process of its own."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it says when to stop
+    """Look for solutions, in a process of its own; whoever started it says when to stop."""
+    leave_signals_to_the_parent()
     starter = multiprocessing.parent_process()
     assert starter is not None
 
@@ -141,7 +141,10 @@ def _work(
     task = replace(task, record=record, limit=limit)
     members = request.members(task, number, workers)
     try:
-        run(members, task)
+        with stopping() as stopped:
+            if limit.timed:
+                stopped.after(max(0.0, limit.left()))
+            run(members, task)
         finished = sum(member.finished for member in members if isinstance(member, Episodes))
         found.send(Report(record.shares, finished, record.failure))
     except LagcoError as error:  # others go on

@@ -4,7 +4,7 @@
 file holds is listed in ``docs/reference/files.md``.
 """
 
-from lagco.store.files import check_writable, sha256, write_atomically
+from lagco.store.files import check_writable, open_plain, sha256, write_atomically
 from lagco.store.kind import SHA256, Described, Kind
 from lagco.store.schema import (
     COUNT,
@@ -17,11 +17,19 @@ from lagco.store.schema import (
     object_of,
     spelled_path,
 )
-from lagco.store.tensors import Tensors
-from lagco.store.text import canonical_json, parse_json, read_toml, readable_json, shown
+from lagco.store.tensors import MAX_WEIGHT, Tensors
+from lagco.store.text import (
+    canonical_json,
+    parse_json,
+    read_text,
+    read_toml,
+    readable_json,
+    shown,
+)
 
 __all__ = [
     "COUNT",
+    "MAX_WEIGHT",
     "SHA256",
     "TEXT",
     "Described",
@@ -35,7 +43,9 @@ __all__ = [
     "check",
     "check_writable",
     "object_of",
+    "open_plain",
     "parse_json",
+    "read_text",
     "read_toml",
     "readable_json",
     "sha256",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,11 +18,12 @@ from typing import Any
 
 from lagco.arrays import Array
 from lagco.errors import LagcoError
-from lagco.store.files import read_plain, write_atomically
+from lagco.store.files import open_plain, write_atomically
 from lagco.store.schema import Mismatch, Schema, check
 from lagco.store.tensors import (
     JoinedRows,
     Tensors,
+    check_extent,
     header_of,
     pieces,
     tensor_chunks,
@@ -31,6 +33,8 @@ from lagco.store.text import compact_json, parse_json, readable_json
 
 #: a JSON schema of plain text: no code, path or import
 SHA256: Schema = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+#: bytes of a description
+_MOST_TEXT = 256 << 20
 _OWN = ("format", "version", "measured", "sha256")
 
 
@@ -68,7 +72,8 @@ class Kind:
         tensors: name of the tensor file, where it has one.
         indented: whether the description is laid out for people.
         finite: whether tensors hold finite numbers alone.
-        most_bytes: larger files are not opened.
+        largest: no number of a tensor is further from 0; weights that are would overflow in use.
+        most_bytes: larger files are not opened; of texts no more than 256 MiB.
     """
 
     format: str
@@ -81,6 +86,7 @@ class Kind:
     tensors: str = ""
     indented: bool = True
     finite: bool = True
+    largest: float | None = None
     most_bytes: int = 1 << 30
     _object: Schema = field(init=False, repr=False)
 
@@ -153,16 +159,19 @@ class Kind:
 
         Args:
             folder: what :meth:`write` wrote.
-            expected: checksum by which another file refers to it.
+            expected: checksum by which another file refers to it; then the folder is a part of
+                that file's, and reading stays inside it: it may not be a link.
         """
         folder = Path(folder)
+        if expected is not None and folder.is_symlink():
+            raise self.error(f"{folder}: is a link; copy the folder itself to where it belongs")
         path = folder / self.description
         description = self.parsed(path, self._bytes(path))
         tensors = Tensors(path, {}, self.error)
         if self.tensors:
             place = folder / self.tensors
-            content = self._bytes(place)
-            tensors = unpack_tensors(place, content, self.error, finite=self.finite)
+            content = self._bytes(place, tensors=True)
+            tensors = self._unpacked(place, content)
         found = self.opened(path, description, _tensor_parts(tensors), tensors)
         if expected not in (None, found.checksum):
             raise self.error(
@@ -179,13 +188,13 @@ class Kind:
     def read_with_header(self, path: str | Path) -> Described:
         """Read one file of tensors that carries the description in its header."""
         path = Path(path)
-        content = self._bytes(path)
+        content = self._bytes(path, tensors=True)
         try:
             text = header_of(content)
         except ValueError as error:
             raise self.error(f"{path}: not {self.noun} ({error}); {self.remedy}") from error
         description = self.parsed(path, text)
-        tensors = unpack_tensors(path, content, self.error, finite=self.finite)
+        tensors = self._unpacked(path, content)
         return self.opened(path, description, _tensor_parts(tensors), tensors)
 
     def parsed(self, path: Path, text: str | bytes) -> dict[str, Any]:
@@ -231,9 +240,17 @@ class Kind:
             path, content, measured, str(checksum), tensors or Tensors(path, {}, self.error)
         )
 
-    def _bytes(self, path: Path) -> bytes:
+    def _unpacked(self, path: Path, content: bytes) -> Tensors:
+        return unpack_tensors(path, content, self.error, finite=self.finite, largest=self.largest)
+
+    def _bytes(self, path: Path, tensors: bool = False) -> bytes:
+        most = self.most_bytes if tensors else min(self.most_bytes, _MOST_TEXT)
         try:
-            return read_plain(path, self.most_bytes)
+            with open_plain(path, most) as stream:
+                size = os.fstat(stream.fileno()).st_size
+                if tensors:
+                    check_extent(stream, size)
+                return stream.read(size)  # as much room as is asked for
         except FileNotFoundError:
             what = "no such file" if path.parent.is_dir() else "no such folder"
             raise self.error(f"{path}: {what}; is this {self.noun}?") from None

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from lagco.errors import suggest
-from lagco.store.text import shown
+from lagco.store.text import canonical_json, shown
 
 #: a JSON schema
 Schema: TypeAlias = Mapping[str, Any]
@@ -104,12 +104,14 @@ def _reason(error: Any) -> str:
         case "minItems" | "maxItems":
             low, high = schema.get("minItems", 0), schema.get("maxItems", _NO_LIMIT)
             bounds = f"at least {low}" if len(value) < low else f"at most {high}"
-            return f"has {len(value)} entries, there must be {bounds}"
+            entries = "entry" if len(value) == 1 else "entries"
+            return f"has {len(value)} {entries}, there must be {bounds}"
         case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum":
             return f"is {shown(value)}, it must be {_range(schema)}"
         case "minLength" | "maxLength":
             low, high = schema.get("minLength", 0), schema.get("maxLength", _NO_LIMIT)
-            return f"has {len(value)} characters, give {low} to {high}"
+            characters = "character" if len(value) == 1 else "characters"
+            return f"has {len(value)} {characters}, give {low} to {high}"
         case "const":
             return f"is {shown(value)}, this lagco reads {wanted!r}"
         case "enum":
@@ -133,5 +135,11 @@ def _range(schema: Schema) -> str:
 
 
 def _first_again(values: list[Any]) -> int:
-    """Position of the first value that stood there before."""
-    return next(i for i, value in enumerate(values) if value in values[:i])
+    """Position of the first value that stood there before; time is linear in their number."""
+    seen: set[str] = set()
+    for position, value in enumerate(values):
+        spelled = canonical_json(value)
+        if spelled in seen:
+            return position
+        seen.add(spelled)
+    return len(values) - 1  # 1 and 1.0, which are equal and spelled differently

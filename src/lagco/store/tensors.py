@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -31,6 +32,10 @@ _NAMES = {np.dtype(kind): name for name, kind in _TYPES.items()}
 _HEADER = "lagco"
 
 
+#: weights and scales beyond it are refused, as numbers of instances are
+MAX_WEIGHT = 1e15
+#: bytes of the header of a safetensors file
+_MOST_HEADER = 100_000_000
 #: bytes that are written at a time of arrays one behind the other
 _PIECE = 1 << 20
 
@@ -164,7 +169,12 @@ def tensor_chunks(
 
 
 def unpack_tensors(
-    path: Path, content: bytes, error: type[LagcoError], *, finite: bool = True
+    path: Path,
+    content: bytes,
+    error: type[LagcoError],
+    *,
+    finite: bool = True,
+    largest: float | None = None,
 ) -> Tensors:
     """The arrays of a safetensors file.
 
@@ -173,6 +183,7 @@ def unpack_tensors(
         content: its bytes.
         error: class of the errors.
         finite: refuse numbers that are not finite.
+        largest: refuse numbers that are further from 0.
     """
     from safetensors import SafetensorError, deserialize
 
@@ -196,10 +207,40 @@ def unpack_tensors(
             raise error(f"{path}: tensor {shown(name)} has no possible shape ({damage})") from None
         if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
             raise error(f"{path}: tensor {shown(name)} holds numbers that are not finite")
+        if largest is not None and array.dtype.kind == "f" and array.size:
+            found = max(-float(array.min()), float(array.max()))
+            if found > largest:
+                raise error(
+                    f"{path}: tensor {shown(name)} holds numbers as large as {found:g}, they reach "
+                    f"{largest:g}"
+                )
         if array.dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
             raise error(f"{path}: tensor {shown(name)} holds flags that are neither 0 nor 1")
         arrays[name] = array
     return Tensors(path, arrays, error)
+
+
+def check_extent(stream: BinaryIO, size: int) -> None:
+    """Refuse a file whose tensors do not fill it, before all of it is read.
+
+    What is no safetensors file at all is left to :func:`unpack_tensors`, but for one of zeros.
+
+    Raises:
+        ValueError: the tensors end elsewhere.
+    """
+    length = int.from_bytes(stream.read(8), "little")
+    if 0 < length <= min(size - 8, _MOST_HEADER):
+        try:
+            header = json.loads(stream.read(length))
+            ends = [entry["data_offsets"][1] for name, entry in header.items() if name[:2] != "__"]
+            end = 8 + length + max(ends, default=0)
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            end = size
+        if end != size:
+            raise ValueError(f"it has {size} bytes, its tensors end at byte {shown(end)}")
+    elif size > _MOST_HEADER:
+        raise ValueError(f"its header of {length} bytes is none of a safetensors file")
+    stream.seek(0)
 
 
 def header_of(content: bytes) -> str:

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from lagco.errors import UsageError
+from lagco.errors import LagcoError, UsageError
 from lagco.store.files import read_plain
 
 #: characters of a value that a message shows
@@ -17,8 +17,8 @@ _SHOWN = 40
 _DIGITS = 40
 #: containers inside each other
 _DEPTH = 64
-#: bytes of a TOML file
-_MOST_TOML = 1 << 20
+#: bytes of a TOML file, and of any other text
+_MOST_TOML, _MOST_TEXT = 1 << 20, 256 << 20
 
 
 def canonical_json(value: Any) -> str:
@@ -71,14 +71,26 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         UsageError: names the file and says what is wrong with it.
     """
     try:
-        text = read_plain(Path(path).resolve(), _MOST_TOML).decode()
+        text = read_plain(Path(path), _MOST_TOML, follow=True).decode()
         content: dict[str, Any] = tomllib.loads(text, parse_float=finite_number)
         # what JSON can hold is neither nested too deep nor too large
         return dict(parse_json(compact_json(content)))
-    except (OSError, RuntimeError) as error:  # resolving links, and recursion, are RuntimeErrors
+    except (OSError, RecursionError) as error:
         raise UsageError(f"{path}: cannot be read ({error})") from error
     except (TypeError, ValueError) as error:
         raise UsageError(f"{path}: not TOML of plain values ({error})") from error
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a plain file of limited size, or of one that a link leads to.
+
+    Raises:
+        LagcoError: names the file and says why it cannot be read.
+    """
+    try:
+        return read_plain(Path(path), _MOST_TEXT, follow=True).decode()
+    except (OSError, ValueError) as error:
+        raise LagcoError(f"{path}: cannot be read ({error})") from error
 
 
 def shown(value: object) -> str:

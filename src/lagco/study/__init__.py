@@ -12,14 +12,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lagco.study.archive import Snapshot, export, import_records
-from lagco.study.engines import Engine, LocalEngine, RayEngine
-from lagco.study.estimate import Estimate, Status, estimate, study_status
-from lagco.study.execute import Progress, StudyFailed, run_study
-from lagco.study.ledger import Ledger, Record
-from lagco.study.paper import paper_score, paper_tables
+from lagco.study.planning.estimate import Estimate, Status, estimate, study_status
+from lagco.study.records.archive import Snapshot, export, import_records
+from lagco.study.records.ledger import Ledger, Record
+from lagco.study.results.paper import paper_score, paper_tables
+from lagco.study.results.tables import (
+    generalization_table,
+    improvement_table,
+    scaling,
+    training_times,
+)
+from lagco.study.running.engines import Engine, LocalEngine, RayEngine
+from lagco.study.running.execute import Progress, StudyFailed, run_study
 from lagco.study.settings import settings_class
-from lagco.study.tables import generalization_table, improvement_table, scaling, training_times
 
 __all__ = [
     "Engine",

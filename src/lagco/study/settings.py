@@ -16,8 +16,8 @@ from lagco.agents.registry import method_names, method_of
 from lagco.core.problem import FEATURE_SETS
 from lagco.errors import UsageError, suggest
 from lagco.policies import POLICIES
+from lagco.problem_table import ENTRIES
 from lagco.problems import problem_class
-from lagco.registration import ENTRIES
 from lagco.results.measures import MEASURES
 from lagco.store import shown
 
@@ -25,7 +25,7 @@ from lagco.store import shown
 TRAINING_SEEDS = (42, 100, 123, 200, 300)
 #: `projection` with a flat FAISS index over the listed actions instead of the search
 FAISS = "faiss-flat"
-#: the problem's solver, and a library's simulated annealing, each given an agent's test time
+#: the problem's solver, and simulated annealing, each given an agent's test time
 TIMED_SOLVER, ANNEALING = "solver-in-time", "annealing"
 TIMED = (TIMED_SOLVER, ANNEALING)
 BASELINES = (*POLICIES, "solver", *TIMED)
@@ -40,6 +40,12 @@ PAPER_LARGEST = {
     "ospf": 30,
     "traffic": 25,
     "cyber-path": 20,
+}
+
+#: options of generators by which instances are as the paper's released configuration has them
+RELEASED_OPTIONS: Mapping[str, Mapping[str, Any]] = {
+    "cyber-path": {"profile": "released"},
+    "traffic": {"episode_coefficient": 2},
 }
 
 # -- properties of methods
@@ -172,7 +178,7 @@ class TrainingSettings(Settings):
         instances: number of instances per problem.
         sizes: sizes of the instances, as in lagco generate; by default the paper's ranges.
         sweeps: number of sweeps for the references; by default the paper's.
-        training: preset of the training configuration: default or paper.
+        training: preset of the training configuration: default, paper or released.
         config: further fields of the training configuration.
         pretraining: fields of the encoder's pre-training configuration.
     """
@@ -183,6 +189,10 @@ class TrainingSettings(Settings):
     training: str = "default"
     config: Mapping[str, Any] = field(default_factory=dict)
     pretraining: Mapping[str, Any] = field(default_factory=dict)
+
+    def options_of(self, problem: str) -> Mapping[str, Any]:
+        """Options of the generator of a problem's instances."""
+        return RELEASED_OPTIONS.get(problem, {}) if self.training == "released" else {}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -200,7 +210,7 @@ class GeneralizationSettings(TrainingSettings):
         steps: environment steps of a run; every number given adds a run.
         episodes: episodes per test instance.
         policies: baselines: random, greedy, solver (its reference values), and solver-in-time and
-            annealing (package simanneal), which are given the time that an agent takes.
+            annealing, which are given the time that an agent takes.
     """
 
     study = "generalization"

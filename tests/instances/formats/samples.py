@@ -17,12 +17,17 @@ FORMATS = {
     "islands.txt": "sndlib",
     "islands.xml": "sndlib-xml",
     "backbone.graphml": "graphml",
+    "loop.graph": "repetita",
     "cluster.json": "placement-json",
     "cluster.csv": "placement-csv",
     "office.json": "hosts",
 }
 #: file of demands: network it goes with
-DEMANDS = {"backbone-demands.csv": "backbone.graphml", "islands-matrix.csv": "islands.txt"}
+DEMANDS = {
+    "backbone-demands.csv": "backbone.graphml",
+    "islands-matrix.csv": "islands.txt",
+    "loop.demands": "loop.graph",
+}
 
 
 def sample(name: str) -> Path:

@@ -8,8 +8,8 @@ from importlib import resources
 import numpy as np
 import pytest
 
+from lagco.commands.generate import generate_instance
 from lagco.errors import InstanceError
-from lagco.generation import generate_instance
 from lagco.instances import read, write
 from lagco.instances.formats.document import load_schema
 from lagco.problems.cyber_path import CyberPath
@@ -251,4 +251,5 @@ def test_schemas_are_package_data():
     assert {file.name for file in folder.iterdir()} == {
         "placement.schema.json",
         "hosts.schema.json",
+        "solution.schema.json",
     }

@@ -8,7 +8,7 @@ import pytest
 
 from lagco.errors import InstanceError
 from lagco.instances import Instance, read, write
-from lagco.instances.formats.topology import GRAVITY_LOAD, gravity_demands
+from lagco.instances.formats.networks.topology import GRAVITY_LOAD, gravity_demands
 from lagco.problems.networks.network import network_of
 from lagco.problems.ospf import OSPF
 from lagco.problems.traffic import Traffic
@@ -120,7 +120,7 @@ def test_gravity_sends_in_proportion_and_fills_a_quarter():
 
 
 def test_gravity_of_a_large_network_stays_small(monkeypatch):
-    from lagco.instances.formats import topology
+    from lagco.instances.formats.networks import topology
 
     monkeypatch.setattr(topology, "MAX_GRAVITY_PAIRS", 20)
     edges = np.array([[0, 1, 2, 3, 4, 5, 0], [1, 2, 3, 4, 5, 6, 6]])
@@ -167,7 +167,7 @@ def test_a_matrix_of_bare_numbers_is_in_the_order_of_the_nodes(tmp_path):
         ("source,target,volume\nNorth,North,4\n", "no demand between two different nodes"),
         ("node,North,North\nEast,1,2\nWest,1,2\n", "line 1: the node 'North' stands there twice"),
         ("node,North,East\nWest,1,2\nWest,1,2\n", "the node 'West' stands there twice"),
-        ("node,North,East\nWest,1\n", "line 2: 1 volumes for 2 nodes"),
+        ("node,North,East\nWest,1\n", "line 2: 1 volume for 2 nodes"),
         ("1,2\n3,4\n", "line 1: a row of 2 numbers for 4 nodes"),
         ("1,2,3,4\n1,2,3,4\n", "2 rows for 4 nodes"),
         ("0,2,3,4\n" * 5, "line 5: more than 4 rows for 4 nodes"),
@@ -185,9 +185,7 @@ def test_wrong_demands_are_named(tmp_path, text, message):
 def test_demands_go_with_networks_alone():
     with pytest.raises(InstanceError, match="take no demands; only networks do"):
         read(sample("ring.rud"), demands=sample("islands-matrix.csv"))
-    with pytest.raises(
-        InstanceError, match=r"goes with a topology: read\(topology, demands=path\)"
-    ):
+    with pytest.raises(InstanceError, match="give the topology, and this file as demands=PATH"):
         read(sample("islands-matrix.csv"))
 
 
@@ -200,8 +198,16 @@ def changed(name, old, new, count=-1):
 def test_links_listed_in_both_directions_are_directed(tmp_path):
     text = changed("islands.txt", "  NS (", "  SN ( South North ) 30 0 0 0 ( )\n  NS (")
     instance = read(written(tmp_path, text))
-    assert links(instance)[frozenset(("North", "South"))] == 30.0
-    assert "capacities differ by direction on 1 link: the smaller" in instance.origin["notes"]
+    assert instance.params["directed"]
+    assert instance.size == 10
+    names = instance.arrays["names"].tolist()
+    ends = [(names[u], names[v]) for u, v in instance.array("edges").T.tolist()]
+    capacity = dict(zip(ends, instance.array("capacities").tolist(), strict=True))
+    assert capacity["South", "North"] == 30.0
+    assert capacity["North", "South"] == 40.0
+    assert capacity["East", "North"] == capacity["North", "East"] == 622.0
+    note = "listed in one direction only, taken for both: 4 links"
+    assert note in instance.origin["notes"]
 
 
 def test_links_listed_twice_in_one_direction_add_up(tmp_path):
@@ -272,7 +278,7 @@ def test_a_network_without_demands_gets_some(tmp_path):
         ("<graphml></graphml>", "there is no <graph>"),
         ("<graphml><graph></graph></graphml>", "the network has no link"),
         ("<network></network>", "there is no <networkStructure>"),
-        ("<svg></svg>", "XML about <svg>, of no format"),
+        ("<svg></svg>", "XML about <svg>, unknown format"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(tmp_path, text, message):
@@ -283,7 +289,7 @@ def test_what_is_wrong_is_named(tmp_path, text, message):
 
 
 def test_too_many_nodes(tmp_path, monkeypatch):
-    from lagco.instances.formats import topology
+    from lagco.instances.formats.networks import topology
 
     monkeypatch.setattr(topology, "MAX_NODES", 3)
     with pytest.raises(InstanceError, match="line 13: more than 3 nodes"):

@@ -33,7 +33,7 @@ def test_formats_are_detected_by_content(tmp_path, name):
 
 @pytest.mark.parametrize("name", DEMANDS)
 def test_demand_files_are_detected(name):
-    assert detect(sample(name)) == "demands"
+    assert detect(sample(name)) == ("demands" if name.endswith(".csv") else "repetita-demands")
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -80,10 +80,10 @@ def test_formats_of_lagco(tmp_path):
     [
         (b"", "the file is empty"),
         (b" \n\n", "the file is empty"),
-        (b"hello\n", "of no format that is read here: tsplib, gset"),
-        (b"\x00\x01\x02\xff", "of no format that is read here"),
+        (b"hello\n", "unknown format; lagco reads tsplib, gset"),
+        (b"\x00\x01\x02\xff", "unknown format"),
         (b"{}", "JSON whose 'format' is neither 'lagco-placement' nor 'lagco-hosts'"),
-        (b"<html></html>", "XML about <html>, of no format"),
+        (b"<html></html>", "XML about <html>, unknown format"),
         (b"\xff\xfe\x00", "not UTF-16, though it begins like that"),
     ],
 )
@@ -189,3 +189,71 @@ def test_the_guide_names_every_format():
 def test_a_size_that_is_no_whole_number_is_refused(size):
     with pytest.raises(lagco.errors.UsageError, match="give a whole number"):
         gymnasium.make("lagco/TSP-v0", size=size)
+
+
+def test_a_keyword_of_a_section_suggests_a_section(tmp_path):
+    text = sample("towns.tsp").read_text().replace("NODE_COORD_SECTION", "NODE_COORDS")
+    with pytest.raises(InstanceError, match="'NODE_COORDS': did you mean 'NODE_COORD_SECTION'"):
+        read(written(tmp_path, text))
+    text = sample("towns.tsp").read_text().replace("EDGE_WEIGHT_TYPE", "EDGE_WEIGHTS_TYP")
+    with pytest.raises(InstanceError, match="did you mean 'EDGE_WEIGHT_TYPE'"):
+        read(written(tmp_path, text))
+
+
+def test_an_unknown_node_of_a_demand_lists_near_names(tmp_path):
+    network = read(sample("backbone.graphml"))
+    name, other = network.array("names")[:2].tolist()
+    table = written(tmp_path, f"source,target,volume\n{name}x,{other},1\n", "demands.csv")
+    message = rf"demands.csv, line 2: there is no node '{name}x'; did you mean '{name}'"
+    with pytest.raises(InstanceError, match=message):
+        read(sample("backbone.graphml"), demands=table)
+    table = written(tmp_path, f"source,target,volume\n@@@@,{other},1\n", "demands.csv")
+    with pytest.raises(InstanceError, match=rf"no node '@@@@'; the nodes are '{name}'.*, …"):
+        read(sample("backbone.graphml"), demands=table)
+
+
+def test_a_plain_table_of_machines_says_which_columns_it_needs(tmp_path):
+    for head in ("vm,cpu,ram", "name,cpu,memory", "name,pes,ram"):
+        path = written(tmp_path, f"{head}\na,1,2\nb,2,4\nc,1,1\n", "vms.csv")
+        square = written(tmp_path, f"{head}\na,1,2\nb,2,4\n", "square.csv")  # as a matrix is
+        for place in (path, square):
+            with pytest.raises(InstanceError) as caught:
+                read(place)
+            message = str(caught.value)
+            columns = head.replace(",", ", ")
+            assert message.startswith(f"{place}: a table with the columns {columns}: of two tables")
+    for column in ("kind (pm, vm, traffic or link)", "name", "pe, mips, memory, storage", "volume"):
+        assert column in message
+
+
+SUMS = """?SNDlib native format; type: network; version: 1.0
+NODES (
+A ( 0 0 )
+B ( 1 0 )
+C ( 1 1 )
+)
+LINKS (
+L1 ( A B ) {} 0 0 0 ( )
+L2 ( B C ) 1 0 0 0 ( )
+L3 ( A B ) {} 0 0 0 ( )
+)
+DEMANDS (
+D1 ( A C ) 1 {} UNLIMITED
+D2 ( A C ) 1 {} UNLIMITED
+)
+"""
+
+
+@pytest.mark.parametrize("problem", ["ospf", "traffic"])
+@pytest.mark.parametrize("numbers", [("9e14", "9e14", 1, 1), (1, 1, "9e14", "9e14")])
+def test_sums_that_no_problem_takes_are_refused_when_read(tmp_path, problem, numbers):
+    path = written(tmp_path, SUMS.format(*numbers))
+    with pytest.raises(InstanceError, match=r"file: instance .*holds .* numbers reach 1e\+15"):
+        read(path, problem)
+    assert read(written(tmp_path, SUMS.format(1, 1, 1, 1)), problem).problem == problem
+
+
+def test_weights_of_parallel_edges_that_add_up_to_too_much(tmp_path):
+    text = "3 3\n1 2 900000000000000\n2 1 900000000000000\n2 3 1\n"
+    with pytest.raises(InstanceError, match=r"file: instance .*weights holds .*reach 1e\+15"):
+        read(written(tmp_path, text), "max-cut")

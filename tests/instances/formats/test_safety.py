@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import os
+import re
 import time
 import tracemalloc
 
@@ -11,7 +14,8 @@ import pytest
 
 from lagco.errors import InstanceError
 from lagco.instances import detect, read
-from lagco.instances.formats import markup, source
+from lagco.instances.formats import source
+from lagco.instances.formats.networks import markup
 from tests.instances.formats.samples import sample, written
 
 MOST = 64 << 20
@@ -191,3 +195,121 @@ def test_detection_reads_no_more_than_it_must(tmp_path, monkeypatch):
     monkeypatch.setattr(source.Lines, "__next__", counted)
     assert detect(written(tmp_path, "p td 9 9\n" + "1 2\n" * 1000)) == "pace"
     assert 0 < len(read_lines) < 100
+
+
+LONG = 40_000
+#: tokens on which a pattern that can match a run in two ways takes square time
+TOKENS = {
+    "digits": "9" * LONG,
+    "digits and a letter": "9" * LONG + "x",
+    "digits with a point": "9" * (LONG // 2) + "." + "9" * (LONG // 2) + "x",
+    "a point and digits": "." + "9" * LONG + "x",
+    "an exponent": "1e" + "9" * LONG + "x",
+    "letters": "a" * LONG + ":",
+    "spaces": " " * LONG + "x",
+    "line ends": "\n" * LONG + "x",
+}
+READ = (
+    "towns.tsp", "legs.tsp", "harbours.tsp", "kite.col", "kite.gr", "ring.rud", "islands.txt",
+    "islands.xml", "backbone.graphml", "cluster.json", "cluster.csv", "office.json",
+)  # fmt: skip
+
+
+def places(text, most=16):
+    """Words of a text, one of each look, as (begin, end)."""
+    found = {}
+    for word in re.finditer(r"[\w.+-]+", text):
+        look = re.sub(r"\d+", "0", word[0])[:12], text[: word.start()].count("\n") > 6
+        found.setdefault(look, word.span())
+    return list(found.values())[:most]
+
+
+def tried(path, **options):
+    """CPU seconds until a file is read or refused by a message about it."""
+    begin = time.process_time()
+    try:
+        read(path, **options)
+    except InstanceError as error:
+        assert str(path) in str(error) and len(str(error)) < 2000
+    return time.process_time() - begin
+
+
+@pytest.mark.parametrize("token", TOKENS)
+@pytest.mark.parametrize("name", READ)
+def test_long_tokens_take_linear_time(tmp_path, name, token):
+    text = sample(name).read_text()
+    for begin, end in [(0, 0), *places(text)]:
+        path = written(tmp_path, text[:begin] + TOKENS[token] + text[end:])
+        assert tried(path) < 3.0, f"in the place of {text[begin:end]!r}"
+
+
+@pytest.mark.parametrize("token", TOKENS)
+@pytest.mark.parametrize(
+    ("network", "name"),
+    [("backbone.graphml", "backbone-demands.csv"), ("islands.txt", "islands-matrix.csv")],
+)
+def test_long_tokens_in_demands_take_linear_time(tmp_path, network, name, token):
+    text = sample(name).read_text()
+    for begin, end in [(0, 0), *places(text)]:
+        table = written(tmp_path, text[:begin] + TOKENS[token] + text[end:], "demands.csv")
+        start = time.process_time()
+        with contextlib.suppress(InstanceError):
+            read(sample(network), demands=table)
+        assert time.process_time() - start < 3.0, f"in the place of {text[begin:end]!r}"
+
+
+def test_a_packed_number_of_many_digits_is_refused_at_once(tmp_path):
+    city = "9" * LONG + "x"
+    text = (
+        "TYPE: TSP\nDIMENSION: 2\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n"
+        f"1 0 0\n2 0 {city}\nEOF\n"
+    )
+    packed = gzip.compress(text.encode())
+    assert len(packed) < 300
+    path = written(tmp_path, packed)
+    with pytest.raises(InstanceError, match="line 6: a coordinate is '9999"):
+        read(path)
+    assert tried(path) < 3.0
+
+
+@pytest.mark.parametrize("digits", ["1." + "0" * 60, "0" * 90 + "1", "1e5", ".5", "5.", "+1.5E-3"])
+def test_numbers_in_every_spelling_are_read(tmp_path, digits):
+    text = (
+        "TYPE: TSP\nDIMENSION: 2\nEDGE_WEIGHT_TYPE: EUC_2D\nNODE_COORD_SECTION\n"
+        f"1 0 0\n2 0 {digits}\nEOF\n"
+    )
+    assert read(written(tmp_path, text)).array("coordinates")[1, 1] == float(digits)
+
+
+def test_a_named_pipe_is_not_opened(tmp_path):
+    path = tmp_path / "pipe.tsp"
+    os.mkfifo(path)
+    for function in (detect, read):
+        with pytest.raises(InstanceError, match="pipe.tsp: cannot be read .*not a plain file"):
+            function(path)
+    with pytest.raises(InstanceError, match="pipe.tsp: cannot be read"):
+        read(sample("backbone.graphml"), demands=path)
+
+
+@pytest.mark.parametrize("name", ["large.tsp", "large.npz"])
+def test_a_file_of_three_gigabytes_is_not_opened(tmp_path, bounded, name):
+    path = tmp_path / name
+    with path.open("wb") as stream:
+        stream.truncate(3 << 30)
+    with pytest.raises(InstanceError, match=f"{name}: cannot be read .*3221225472 bytes"):
+        read(path)
+
+
+def test_a_file_of_zeros_is_no_text(tmp_path):
+    path = tmp_path / "zeros.tsp"
+    with path.open("wb") as stream:
+        stream.write(b"NAME : zeros\n")
+        stream.truncate(64 << 20)
+    with pytest.raises(InstanceError, match=r"zeros.tsp: not a text, 64 zero bytes .*byte 13 on"):
+        read(path)
+
+
+def test_a_link_that_people_name_is_followed(tmp_path):
+    path = tmp_path / "linked.tsp"
+    path.symlink_to(sample("towns.tsp"))
+    assert read(path).checksum == read(sample("towns.tsp")).checksum

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lagco.commands.generate import generate_instance
 from lagco.errors import InstanceError
-from lagco.generation import generate_instance
 from lagco.instances import detect, read, read_solution, write_solution
 from lagco.problems import problem_class
 from tests.instances.formats.samples import sample, written
@@ -80,7 +80,7 @@ def test_what_the_files_look_like(tmp_path, name, problem, solution, text):
 
 
 def test_attack_steps_are_readable(tmp_path):
-    from lagco.problems.cyber_path.catalogue import load_catalogue
+    from lagco.instances.catalogue import load_catalogue
 
     instance = read(sample("office.json"))
     place = load_catalogue().vulnerability_index

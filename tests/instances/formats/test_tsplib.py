@@ -234,7 +234,7 @@ def test_the_sample_tour_is_the_best():
 
 
 def test_exact_distances_are_written_as_a_matrix(tmp_path):
-    from lagco.generation import generate_instance
+    from lagco.commands.generate import generate_instance
 
     instance = generate_instance("tsp", size=7)
     write(instance, tmp_path / "x.tsp")
@@ -263,7 +263,9 @@ def test_spellings_of_the_header(tmp_path, kind):
         (cities(*TRIANGLE).replace("2 3.5", "1 3.5"), "the city 1 stands there twice"),
         (cities(*TRIANGLE).replace("4.4", "nan"), "line 8: a coordinate is 'nan', not a number"),
         (cities(*TRIANGLE).replace("4.4", "1e999"), r"line 8: a coordinate is '1e999', it must be"),
-        (cities("FIXED_EDGES_SECTION", *TRIANGLE), "line 5: FIXED_EDGES_SECTION: edges that a tour must"),
+        (cities(*TRIANGLE, "FIXED_EDGES_SECTION", "1 4", "-1"), "line 9: a fixed edge names the city 4, but"),
+        (cities(*TRIANGLE, "FIXED_EDGES_SECTION", "1 2 3", "-1"), "line 9: an edge has two cities, the last"),
+        (cities(*TRIANGLE, "TOUR_SECTION", "1 2 2", "-1"), "line 9: the tour names the city 2, twice"),
         (cities(), "EUC_2D needs a NODE_COORD_SECTION"),
         (cities(*TRIANGLE, kind="EXPLICIT"), "there is no EDGE_WEIGHT_SECTION"),
         (cities(*TRIANGLE, *TRIANGLE), "line 9: NODE_COORD_SECTION stands in line 5 already"),
@@ -309,3 +311,15 @@ def test_a_tour_is_no_instance():
         InstanceError, match=r"towns\.tour: not an instance but a tour .*read_solution"
     ):
         read(sample("towns.tour"))
+
+
+def test_fixed_edges_and_a_tour_in_force_come_and_go_with_a_file(tmp_path):
+    lines = [*TRIANGLE, "4 0 4.4", "FIXED_EDGES_SECTION", "1 3", "4 2 -1"]
+    path = written(tmp_path, cities(*lines, "TOUR_SECTION", "3 1 2 4 -1", dimension=4))
+    instance = read(path)
+    assert instance.array("fixed_edges").T.tolist() == [[0, 2], [3, 1]]
+    assert instance.array("tour").tolist() == [2, 0, 1, 3]
+    write(instance, tmp_path / "again.tsp")
+    again = read(tmp_path / "again.tsp")
+    for name in ("fixed_edges", "tour"):
+        assert np.array_equal(again.array(name), instance.array(name))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from lagco.agents.config import setting
 from lagco.agents.method import Look
-from lagco.agents.projection import ProjectionConfig, ProjectionMethod
+from lagco.agents.methods.projection import ProjectionConfig, ProjectionMethod
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from lagco.instances import Instance
+from lagco.instances.catalogue import load_catalogue
 from lagco.problems.cyber_path import CyberPath
-from lagco.problems.cyber_path.catalogue import load_catalogue
 
 # one vulnerability per purpose; what they do is checked in test_catalogue.py
 OWN = "java-expression-injection"  # remote, none: lateral movement

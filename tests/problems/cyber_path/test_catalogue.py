@@ -8,17 +8,18 @@ from importlib import resources
 import numpy as np
 import pytest
 
+from benchmarks.embed_catalogue import embed_catalogue, principal_components
 from lagco.errors import InstanceError
-from lagco.problems.cyber_path.catalogue import load_catalogue, parse_catalogue
-from lagco.problems.cyber_path.embed_catalogue import embed_catalogue, principal_components
-from lagco.problems.cyber_path.outcomes import (
-    ALL_OUTCOMES,
+from lagco.instances.catalogue import (
     LOCAL_BIT,
     OUTCOMES,
     PRIVILEGE_BIT,
     PRIVILEGES,
+    load_catalogue,
+    parse_catalogue,
 )
-from lagco.problems.cyber_path.vectors import (
+from lagco.problems.cyber_path.catalogue.outcomes import ALL_OUTCOMES
+from lagco.problems.cyber_path.catalogue.vectors import (
     load_vectors,
     vulnerability_text_vector,
     vulnerability_vector,
@@ -27,7 +28,7 @@ from tests.problems.cyber_path import networks
 
 
 def content(name="catalogue.json"):
-    return json.loads((resources.files("lagco.problems.cyber_path") / name).read_text("utf-8"))
+    return json.loads((resources.files("lagco.instances") / name).read_text("utf-8"))
 
 
 def test_it_is_large_enough():

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lagco
-from lagco.evaluation import evaluate
-from lagco.generation import generate_instance
+from lagco.commands.evaluate import evaluate
+from lagco.commands.generate import generate_instance
 from lagco.problems.cyber_path import CyberPath
 from tests.problems.cyber_path.networks import OWN, SCAN, attack, begun, network
 

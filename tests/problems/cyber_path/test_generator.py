@@ -5,22 +5,16 @@ import math
 import numpy as np
 import pytest
 
+from lagco.commands.evaluate import evaluate
+from lagco.commands.generate import generate_instance
 from lagco.errors import InstanceError, UsageError
-from lagco.evaluation import evaluate
-from lagco.generation import generate_instance
 from lagco.instances import read
+from lagco.instances.catalogue import LOCAL_BIT, PRIVILEGE_BIT
 from lagco.instances.native import write_instance
 from lagco.problems.cyber_path import CyberPath
+from lagco.problems.cyber_path.catalogue.outcomes import ADMIN, DENIAL, ESCALATION, OWNING
 from lagco.problems.cyber_path.generator import draw_vulnerabilities
 from lagco.problems.cyber_path.network import read_network
-from lagco.problems.cyber_path.outcomes import (
-    ADMIN,
-    DENIAL,
-    ESCALATION,
-    LOCAL_BIT,
-    OWNING,
-    PRIVILEGE_BIT,
-)
 from lagco.problems.cyber_path.profiles import PROFILES, guarded_slots, open_slots
 from lagco.problems.cyber_path.reachability import reachable_sizes
 from tests.problems.cyber_path.networks import (
@@ -35,20 +29,19 @@ from tests.problems.cyber_path.networks import (
     network,
 )
 
+_TEXT = ((0.0, 0.1), (0.6, 0.9), (0.5, 0.7), (0.2, 0.4), (0.05, 0.2))
+_RELEASED = ((0.0, 0.33), (0.9, 1.0), (0.7, 0.9), (0.4, 0.6), (0.05, 0.2))
+
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_ranges_are_those_of_the_paper(profile):
+    names = "vulns_overlap", "p_data_present", "p_feature_visible", "p_recon", "p_detection"
+    ranges = _RELEASED if profile == "released" else _TEXT
     for index in range(25):
         instance = CyberPath.generate(seed=3, index=index, profile=profile)
         assert 10 <= instance.size <= 20
         assert instance.array("vulns").shape == (instance.size, 5)
-        for name, low, high in (
-            ("vulns_overlap", 0.0, 0.1),
-            ("p_data_present", 0.6, 0.9),
-            ("p_feature_visible", 0.5, 0.7),
-            ("p_recon", 0.2, 0.4),
-            ("p_detection", 0.05, 0.2),
-        ):
+        for name, (low, high) in zip(names, ranges, strict=True):
             assert low <= instance.params[name] <= high
         assert instance.params["goal"] == "control"
         assert instance.params["fully_connected"] is True

@@ -5,9 +5,9 @@ import copy
 import numpy as np
 import pytest
 
-from lagco.generation import generate_instance
+from lagco.commands.generate import generate_instance
+from lagco.instances.catalogue import load_catalogue
 from lagco.problems.cyber_path import CyberPath
-from lagco.problems.cyber_path.catalogue import load_catalogue
 from lagco.problems.cyber_path.network import (
     DATA,
     GROUP_COLUMNS,

@@ -9,17 +9,24 @@ import numpy as np
 
 
 def link_loads(instance, weights, ecmp):
-    """Load of every link per direction: (E, 2)."""
-    graph = nx.Graph()
+    """Load of every link per direction: (E, 2); demands that cannot be carried do not count."""
+    directed = instance.params.get("directed", False)
+    graph = nx.DiGraph() if directed else nx.Graph()
+    graph.add_nodes_from(range(instance.params["nodes"]))
     edges = instance.arrays["edges"].T.tolist()
-    for (u, v), weight in zip(edges, weights.tolist(), strict=True):
-        graph.add_edge(u, v, weight=weight)
+    failed = instance.arrays.get("failed", np.zeros(len(edges)))
     column = {}
-    for e, (u, v) in enumerate(edges):
-        column[u, v], column[v, u] = (e, 0), (e, 1)
+    for e, ((u, v), weight) in enumerate(zip(edges, weights.tolist(), strict=True)):
+        column[u, v] = (e, 0)
+        if not directed:
+            column[v, u] = (e, 1)
+        if not failed[e]:
+            graph.add_edge(u, v, weight=weight)
     loads = np.zeros((len(edges), 2))
     demands = instance.arrays["demands"].T.tolist()
     for (source, target), volume in zip(demands, instance.arrays["volumes"].tolist(), strict=True):
+        if volume == 0.0 or not nx.has_path(graph, source, target):
+            continue
         paths = list(nx.all_shortest_paths(graph, source, target, weight="weight"))
         hops = {}
         for path in paths:

@@ -10,9 +10,9 @@ from lagco.instances import Instance
 from lagco.problems.networks.generator import draw_demands, draw_links, draw_tree
 from lagco.problems.networks.network import network_of
 from lagco.problems.ospf import OSPF
-from lagco.problems.ospf.routing import grouped_demands, total_loads
+from lagco.problems.ospf.routing.shortest_paths import Scratch, total_loads
+from lagco.problems.ospf.routing.weights import routes_of, setting_of
 from lagco.problems.ospf.solver import lower_bound
-from lagco.problems.ospf.weights import routes_of
 from tests.problems.ospf.routing_by_paths import link_loads
 
 
@@ -49,11 +49,13 @@ def test_both_ways_of_routing_agree(ecmp):
         network = network_of(instance)
         n = network.num_nodes
         loads = np.empty(2 * network.num_links)
-        total_loads(
-            network.first, network.heads, network.arcs, network.edges, weights, ecmp,
-            grouped_demands(network), np.empty((n + 1, n), np.int32), np.empty(5 * n + 2, np.int32),
-            np.empty(n, np.int64), np.zeros(n), loads,
-        )  # fmt: skip
+        scratch = Scratch(
+            np.empty((n + 1, n), np.int32),
+            np.empty(5 * n + 2, np.int32),
+            np.empty(n, np.int64),
+            np.zeros(n),
+        )
+        total_loads(setting_of(instance, network), weights, scratch, loads)
         np.testing.assert_allclose(loads, routes_of(instance, network, weights).loads, rtol=1e-12)
 
 

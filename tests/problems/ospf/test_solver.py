@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lagco.generation import generate_instance
+from lagco.commands.generate import generate_instance
 from lagco.instances import Instance
 from lagco.problems.networks.core import core_of
 from lagco.problems.networks.network import network_of
@@ -51,7 +51,7 @@ def test_routing_in_the_core_is_that_in_the_whole_network(seed):
     assert core.network.num_nodes == 7
     params = {"nodes": 7, "ecmp": instance.params["ecmp"]}
     demands = np.stack([core.network.sources, core.network.targets])
-    arrays = {"edges": core.network.edges, "capacities": core.network.capacities}
+    arrays = {"edges": core.network.edges, "capacities": core.network.link_capacities}
     arrays |= {"demands": demands, "volumes": core.network.volumes}
     inside = Instance("ospf", "core", core.network.num_links, arrays, params)
     rng = np.random.default_rng(seed)

@@ -9,9 +9,9 @@ import pytest
 
 from lagco.errors import UsageError
 from lagco.problems.placement import Placement
+from lagco.problems.placement.foresight.lookahead import EACH, SURVEYED
 from lagco.problems.placement.generator import draw_cloud
 from lagco.problems.placement.latency import MATRIX_LIMIT
-from lagco.problems.placement.lookahead import EACH, SURVEYED
 from tests.problems.ospf import episodes
 
 
@@ -69,8 +69,8 @@ def test_a_plan_is_followed_to_its_end(instance):
         advice = {tuple(move) for move in env.advise()}
         assert {tuple(pair) for pair in pairs} <= advice
         each = env.candidate_features(np.array(sorted(advice))).each
-        assert (each[:, 44] == 1.0).all()
-        assert (each[:, 45] == 0.0).all()
+        assert (each[:, EACH.names.index("planned")] == 1.0).all()
+        assert (each[:, EACH.names.index("at_plan")] == 0.0).all()
         env.step(pairs[0])
     assert env.best_objective == pytest.approx(promised)
     assert len(env.advise()) == 1  # then by chains
@@ -94,7 +94,7 @@ def test_describing_and_advising_change_nothing_and_repeat(instance):
         before = state_of(env)
         moves = all_moves(env)[:20]
         first, advice = env.candidate_features(moves), env.advise()
-        assert first.each.shape == (20, EACH)
+        assert first.each.shape == (20, len(EACH))
         assert first.each.dtype == np.float32
         assert np.isfinite(first.each).all()
         np.testing.assert_array_equal(first.each, env.candidate_features(moves).each)
@@ -162,7 +162,10 @@ def test_a_vm_that_moved_is_recent_for_a_while(instance):
     env.step(first)
     recent = env.get_graphs()["graph"].nodes["recent"]
     assert np.flatnonzero(recent).tolist() == [first[0]]
-    assert env.candidate_features(np.array([first])[:, :]).each[0, 8] == 0.0
+    assert (
+        env.candidate_features(np.array([first])[:, :]).each[0, EACH.names.index("never_moved")]
+        == 0.0
+    )
     for _ in range(3):
         env.step(next(move for move in all_moves(env) if move[0] != first[0]))
     assert not recent[first[0]]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from lagco.problems.known_plans import KnownPlans
+from lagco.heuristics.known_plans import KnownPlans
 from lagco.problems.placement import Placement
-from lagco.problems.placement import plan as plans
+from lagco.problems.placement.foresight import plan as plans
 
 
 def _plan(env, seed):

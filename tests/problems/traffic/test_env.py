@@ -146,8 +146,7 @@ def test_sampled_actions_are_uniform_over_all_valid_ones(tries):
     """By walking all valid paths, by drawing walks, and by both."""
     env = Traffic(episodes.with_sweeps(Traffic, 8, seed=2, sweeps=5))
     env.reset(seed=0)
-    walks, totals, _ = env._walks
-    env.__dict__["_walks"] = walks, totals, tries
+    env.__dict__["_walks"] = env._walks._replace(tries=tries)
     valid = stripped(env.valid_actions(), 8)
     # uniform over demands first would be another distribution
     per_demand = np.bincount([d for d, *_ in valid])
@@ -172,13 +171,21 @@ def test_walks_are_counted_right(size):
     adjacency = nx.to_numpy_array(graph_of(env.instance))
     walks, totals, _ = env._walks
     weights = []
-    for source, target, limit in zip(*env._ends, strict=True):
+    network = env._network
+    for source, target, limit in zip(network.sources, network.targets, env.hop_limits, strict=True):
         onward = adjacency.copy()
         onward[target] = 0.0  # a walk ends where it enters the target
         powers = [np.linalg.matrix_power(onward, hops) for hops in range(1, limit + 1)]
         weights.append(sum(power[source, target] for power in powers))
         assert walks[limit, target, source] == weights[-1]
     assert totals == pytest.approx(np.cumsum(weights))
+
+
+def test_an_instance_says_how_long_its_episodes_are():
+    usual, shorter = Traffic.generate(10), Traffic.generate(10, episode_coefficient=2)
+    assert shorter.arrays.keys() == usual.arrays.keys() and shorter.size == usual.size
+    assert Traffic(usual).episode_length == 3 * usual.size
+    assert Traffic(shorter).episode_length == 2 * usual.size
 
 
 def test_no_valid_action_where_there_is_one_path_only():

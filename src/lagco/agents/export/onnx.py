@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lagco.agents.agent import Agent
-from lagco.agents.network import SLOPE, Network, Perceptron, TorchPass, perceptron
+from lagco.agents.inference.perceptron import SLOPE, Network, Perceptron, TorchPass, perceptron
 from lagco.errors import UsageError, require_extra
 from lagco.store import write_atomically
 

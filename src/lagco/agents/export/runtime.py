@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from lagco.agents.agent import Agent
-from lagco.agents.network import Perceptron
-from lagco.agents.projection import ProjectionActor
+from lagco.agents.inference.perceptron import Perceptron
+from lagco.agents.methods.projection import ProjectionActor
 from lagco.arrays import Array
-from lagco.core.declaration import Declaration, read_declaration
-from lagco.core.descriptors import STRUCTURAL
+from lagco.core.declaring.declaration import Declaration, read_declaration
+from lagco.core.declaring.descriptors import STRUCTURAL
 from lagco.core.pooling import POOLINGS, Concat
 from lagco.core.spec import Component, Edge, Function, Graph, Node, Object
 from lagco.embedding.encoder import ViewEncoder
-from lagco.embedding.layout import TableLayout
+from lagco.embedding.features.layout import TableLayout
 from lagco.errors import UsageError
 from lagco.instances import Instance
 from lagco.latent.observation import pooling_codes
@@ -130,6 +130,8 @@ def _odd(part: Graph | Function | Component) -> list[str]:
         return found
     if not isinstance(part, Node | Edge | Object):
         return [*found, f"{type(part).__name__} components"]
+    if isinstance(part, Node | Edge) and part.none:
+        found.append('the choice of "none"')
     if isinstance(part, Object) and part.choices is None:
         found.append("objects in the attributes of others")
     if isinstance(part, Edge) and part.pooling is not Concat:

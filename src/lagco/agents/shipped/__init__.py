@@ -1,6 +1,6 @@
 """The agents that come with lagco: one small `taught-projection` bundle per problem.
 
-``python -m lagco.agents.shipped.make`` trains them anew.
+``python benchmarks/train_default_agents.py`` trains them anew.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from lagco.agents.agent import Agent
 from lagco.agents.bundle import DESCRIPTION, load, read_description
 from lagco.errors import UnknownName, suggest
 from lagco.instances import Instance
-from lagco.registration import ENTRIES
+from lagco.problem_table import ENTRIES
 
 FOLDER = Path(__file__).parent / "bundles"
 _LOADED: dict[str, Agent] = {}

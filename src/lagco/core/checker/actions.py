@@ -11,10 +11,11 @@ import numpy as np
 
 from lagco.core.checker.finding import Finding, reporting, shown
 from lagco.core.checker.state import check_possible
-from lagco.core.declaration import Declaration
+from lagco.core.declaring.declaration import Declaration
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
-from lagco.core.spec import Edge, Node, Path
+from lagco.core.spec import Edge, Node, SubGraph
+from lagco.results.numbers import of_things
 
 _ALL_ACTIONS = 300
 _SOME_ACTIONS = 60
@@ -89,12 +90,16 @@ def _declared_parts(
     env: ContinuousEnv, declared: Declaration, parts: Any, action: Any, step: int
 ) -> Iterator[Finding]:
     for column, (name, component) in enumerate(declared.action.items()):
+        if isinstance(component, SubGraph) and component.max_size is not None:
+            yield from _declared_subgraph(env, name, component, parts[column:], action, step)
         if not isinstance(component, Node | Edge):
             return  # the columns of what follows depend on the state
         view = env.graph_views()[component.graph or ""]
         chosen = int(parts[column])
         node = isinstance(component, Node)
         count, what = (view.num_nodes, "nodes") if node else (view.num_edges, "edges")
+        if component.none and chosen == count:
+            continue
         if not 0 <= chosen < count:
             yield Finding(
                 "action",
@@ -118,6 +123,22 @@ def _declared_parts(
             )
 
 
+def _declared_subgraph(
+    env: ContinuousEnv, name: str, component: SubGraph, parts: Any, action: Any, step: int
+) -> Iterator[Finding]:
+    view = env.graph_views()[component.graph or ""]
+    if not component.fits(view, np.asarray([parts[: component.max_size]]))[0]:
+        yield Finding(
+            "action",
+            f"_action_type[{name!r}]",
+            f"the valid action {shown(action)} is no connected subgraph of the view "
+            f"{component.graph!r} that meets the spec, its nodes ascending and padded with "
+            f"{view.num_nodes}",
+            f"let is_valid_action() refuse what _action_type[{name!r}].fits(view, values) does",
+            step,
+        )
+
+
 def check_validity(
     env: ContinuousEnv, declared: Declaration, step: int, rng: np.random.Generator
 ) -> Iterator[Finding]:
@@ -138,7 +159,7 @@ def check_validity(
         one_by_one = np.array([bool(env.is_valid_action(action)) for action in actions])
     yield from crashed
     kinds = declared.action.items()
-    names = [name for name, _ in takewhile(lambda kind: not isinstance(kind[1], Path), kinds)]
+    names = [name for name, _ in takewhile(lambda kind: not kind[1].takes_nodes, kinds)]
     with reporting("possible_parts()", step) as crashed:
         wrong = list(check_possible(env, names, actions[one_by_one], step))
     yield from crashed
@@ -151,7 +172,7 @@ def check_validity(
             yield Finding(
                 "validity",
                 hook,
-                f"has shape {answers.shape} for {len(actions)} actions",
+                f"has shape {answers.shape} for {of_things(len(actions), 'actions')}",
                 f"return a bool array of shape {one_by_one.shape}",
                 step,
             )

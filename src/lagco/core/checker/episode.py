@@ -9,9 +9,9 @@ import gymnasium as gym
 import numpy as np
 
 from lagco.core.checker.finding import Finding
-from lagco.core.columns import differing_rows
 from lagco.core.env import ContinuousEnv
 from lagco.core.graph import GraphView
+from lagco.core.graphs.columns import differing_rows
 
 TOLERANCE = 1e-6
 

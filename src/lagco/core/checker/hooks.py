@@ -10,14 +10,15 @@ import gymnasium as gym
 import numpy as np
 
 from lagco.core.checker.finding import Finding, shown
-from lagco.core.declaration import Declaration
+from lagco.core.declaring.declaration import Declaration
 from lagco.core.env import ContinuousEnv
 from lagco.core.graph import GraphView
 from lagco.core.pooling import Pooling
 from lagco.core.problem import Problem
-from lagco.core.references import misplaced_reference
+from lagco.core.rewards.references import misplaced_reference
 from lagco.core.spec import Edge, Graph, Node, SubGraph
 from lagco.errors import LagcoError, MissingExtra
+from lagco.results.numbers import of_things
 
 _WIDTH = 4
 _FEW_SWEEPS = 2
@@ -63,7 +64,9 @@ def _check_pooling(owner: str, pooling: Any, counts: tuple[int, ...]) -> Iterato
             yield Finding("pooling", owner, seen, "return finite numbers, zeros for no vectors")
             return
     if len(set(widths.values())) > 1:
-        seen = ", ".join(f"{width} numbers for {count} vectors" for count, width in widths.items())
+        seen = ", ".join(
+            f"{of_things(width, 'numbers')} for {count} vectors" for count, width in widths.items()
+        )
         remedy = "return as many numbers whatever the number of vectors"
         yield Finding("pooling", owner, f"{what} gives {seen}", remedy)
 
@@ -82,20 +85,43 @@ def check_action_range(
     else:
         return
     for (name, component), (start, count) in zip(declared.action.items(), ranges, strict=False):
+        if isinstance(component, SubGraph) and component.max_size is not None:
+            yield from _check_room(name, component, views, space, len(declared.action))
         if not isinstance(component, Node | Edge):
             return  # the columns of what follows depend on the state
         view = views[component.graph or ""]
         node = isinstance(component, Node)
         size, what = (view.num_nodes, "nodes") if node else (view.num_edges, "edges")
+        if component.none:
+            size, what = size + 1, f"{what} and none"
         if start > 0 or start + count < size:
             yield Finding(
                 "action",
                 "action_space",
                 f"{space} lets {name!r} be {start} to {start + count - 1}, but the view "
                 f"{component.graph!r} has {size} {what}, 0 to {size - 1}",
-                f"make room for {size} values, or override actions_from_parts()",
+                f"make room for {of_things(size, 'values')}, or override actions_from_parts()",
                 0,
             )
+
+
+def _check_room(
+    name: str, component: SubGraph, views: Mapping[str, GraphView], space: Any, components: int
+) -> Iterator[Finding]:
+    """The action space has as many columns as a connected subgraph has nodes at most."""
+    wanted = components - 1 + (component.max_size or 0)
+    columns = space.nvec.size if isinstance(space, gym.spaces.MultiDiscrete) else 1
+    if columns != wanted:
+        yield Finding(
+            "action",
+            "action_space",
+            f"{space} has {of_things(columns, 'numbers')}, but {name!r} takes "
+            f"{component.max_size}, so an action has {wanted}",
+            f"use MultiDiscrete with {component.max_size} times "
+            f"{views[component.graph or ''].num_nodes + 1} for {name!r}: the nodes, and their "
+            "number for 'no node'",
+            0,
+        )
 
 
 def check_hooks(env: Problem, seed: int) -> Iterator[Finding]:

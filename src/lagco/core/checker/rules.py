@@ -5,6 +5,7 @@ Each finding says which declaration is wrong, which value was seen, at which ste
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ import numpy as np
 from gymnasium.utils.env_checker import check_env
 
 from lagco.core.checker.actions import check_action, check_dead_end, check_validity
+from lagco.core.checker.changes import check_changes
 from lagco.core.checker.episode import (
     TOLERANCE,
     check_reward_sum,
@@ -30,22 +32,24 @@ from lagco.core.checker.hooks import (
     check_poolings,
     check_solution,
 )
+from lagco.core.checker.names import check_names
 from lagco.core.checker.state import (
     check_attributes,
     check_functions,
     check_tracking,
 )
-from lagco.core.declaration import read_declaration
-from lagco.core.env import ContinuousEnv, draw_valid_action
+from lagco.core.declaring.declaration import declaration_faults, read_declaration
+from lagco.core.env import ContinuousEnv, Previews, draw_valid_action
 from lagco.core.graph import GraphView
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError, UsageError
+from lagco.results.numbers import of_things
 
 _PREVIEWED = 6
 
 
 def check_rules(
-    env: gym.Env[Any, Any], *, seed: int = 0, episodes: int = 2, max_steps: int = 200
+    env: gym.Env[Any, Any], *, seed: int = 42, episodes: int = 2, max_steps: int = 200
 ) -> list[Finding]:
     """Findings of everything that needs no encoder; see :func:`lagco.check_problem`."""
     if isinstance(env, type):
@@ -91,10 +95,18 @@ class _Check:
             )
             return
         self.env = self.raw
+        hidden = list(check_names(self.env))
+        if hidden:  # whatever goes wrong after it is due to that
+            yield from hidden
+            return
         yield from self._gymnasium()
         try:
             self.env.reset(seed=self.seed)
             views = self.env.graph_views()
+            faults = declaration_faults(self.env, views)
+            if faults:
+                yield from (Finding("declaration", str(f), "", "", step=0) for f in faults)
+                return
             self.declared = read_declaration(self.env, views)
         except LagcoError as error:
             yield Finding("declaration", str(error), "", "", step=0)
@@ -119,12 +131,19 @@ class _Check:
             yield Finding(
                 "action",
                 "is_valid_action()",
-                f"nothing is valid after reset(), in none of {self.episodes} episodes",
+                f"nothing is valid after reset(), in none of "
+                f"{of_things(self.episodes, 'episodes')}",
                 "let something be decided, or check another instance",
                 0,
             )
         if isinstance(self.env, Problem):
             yield from check_hooks(self.env, self.seed)
+            found: list[Finding] = []
+            with contextlib.suppress(Stop):
+                with reporting("an episode within limits", 0) as crashed:
+                    found = list(check_changes(self.env, self.seed))
+                yield from crashed
+            yield from found
 
     def _gymnasium(self) -> Iterator[Finding]:
         with warnings.catch_warnings():
@@ -256,7 +275,7 @@ class _Check:
                 return
 
     def _preview(self, seed: int, episode: _Episode) -> Iterator[Finding]:
-        preview = getattr(self.env, "preview", None)
+        preview = self.env.preview if isinstance(self.env, Previews) else None
         if preview is None:
             return
         for step in sorted({0, len(episode.actions) // 2}):
@@ -272,7 +291,7 @@ class _Check:
                 yield Finding(
                     "preview",
                     "preview()",
-                    f"has shape {values.shape} for {len(actions)} actions",
+                    f"has shape {values.shape} for {of_things(len(actions), 'actions')}",
                     f"return one value per action, shape ({len(actions)},)",
                     step,
                 )
@@ -280,7 +299,8 @@ class _Check:
             yield from check_unchanged(
                 before, self.env, "preview()", "preview changed the state", step
             )
-            yield from self._ranking(seed, episode.actions[:step], actions, values, step)
+            if not self.env.stochastic:  # else what happens does not follow from the action alone
+                yield from self._ranking(seed, episode.actions[:step], actions, values, step)
 
     def _ranking(
         self, seed: int, history: list[Any], actions: Any, values: Any, step: int

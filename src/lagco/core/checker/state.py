@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from lagco.arrays import Array
 from lagco.core.checker.finding import Finding, shown
-from lagco.core.columns import Column, as_column, differing_rows
-from lagco.core.declaration import Declaration
+from lagco.core.declaring.declaration import Declaration
 from lagco.core.env import ContinuousEnv
 from lagco.core.graph import GraphView
+from lagco.core.graphs.columns import Column, as_column, differing_rows
 from lagco.core.spec import Attribute, Function
+from lagco.results.numbers import of_things
 
 #: view to (the view itself, a copy of it, its clock), taken before a step
 Before = Mapping[str, tuple[GraphView, GraphView, int]]
@@ -52,7 +53,7 @@ def check_attributes(
                         step,
                     )
                     continue
-                wrong = _wrong_values(attribute, columns[name])
+                wrong = _wrong_values(attribute, columns[name], _places(graph, owner))
                 if wrong is not None:
                     yield Finding("attribute", who, *wrong, step)
                 if attribute.static and differing_rows(before[name], columns[name]).size:
@@ -67,22 +68,42 @@ def check_attributes(
                     )
 
 
-def _wrong_values(attribute: Attribute, column: Column) -> tuple[str, str] | None:
+#: from a row to the node or edge that it is about, as messages name it
+_Places: TypeAlias = Callable[[int], str]
+
+
+def _places(graph: GraphView, owner: str) -> _Places:
+    labels = range(graph.num_nodes) if graph.labels is None else graph.labels
+    if owner == "_node_attributes":
+        return lambda row: f"at node {shown(labels[row])}"
+    ends = graph.edges
+    return lambda row: f"at edge {shown(labels[ends[0, row]])}-{shown(labels[ends[1, row]])}"
+
+
+def _wrong_values(attribute: Attribute, column: Column, at: _Places) -> tuple[str, str] | None:
     """Fault of a column, and the remedy."""
     if attribute.extractor is not None:
         return None  # any value will do, the extractor decides
     if attribute.type == "categorical":
-        return _wrong_categories(attribute, column)
+        return _wrong_categories(attribute, column, at)
     if not isinstance(column, np.ndarray) or column.dtype.kind not in "biuf":
         column = as_column(list(column))
     if not isinstance(column, np.ndarray) or column.dtype.kind not in "biuf":
         for row, value in enumerate(column):
-            if not _numbers(value):
+            numbers = _numbers(value)
+            if numbers is None:
                 return (
-                    f"is {shown(value)} in row {row}, which is not a number",
+                    f"is {shown(value)} {at(row)}, which is not a number",
                     "give numbers, or an extractor= for them",
                 )
-        return None  # rows of several numbers, which are pooled
+            # those of size 1 may be several numbers, which are pooled
+            if attribute.size > 1 and numbers.size != attribute.size:
+                return (
+                    f"is {shown(value)} {at(row)}, {_counted(numbers.size)} where "
+                    f"size={attribute.size} declares {attribute.size}",
+                    "give equally many numbers everywhere, and declare the right size=",
+                )
+        return None
     shape = (len(column),) if attribute.size == 1 else (len(column), attribute.size)
     if column.shape != shape and not (attribute.size == 1 and column.shape == (len(column), 1)):
         return (
@@ -91,30 +112,35 @@ def _wrong_values(attribute: Attribute, column: Column) -> tuple[str, str] | Non
         )
     numbers = column.astype(np.float64)
     if not np.isfinite(numbers).all():
-        return f"is {_first(column, ~np.isfinite(numbers))}", "keep every value finite"
+        return f"is {_first(column, ~np.isfinite(numbers), at)}", "keep every value finite"
     if attribute.type == "binary" and not np.isin(numbers, (0.0, 1.0)).all():
-        odd = _first(column, ~np.isin(numbers, (0.0, 1.0)))
+        odd = _first(column, ~np.isin(numbers, (0.0, 1.0)), at)
         return f"is declared binary and is {odd}", "use 0 and 1, or declare another type="
     slack = 1e-6
     if attribute.low is not None and (numbers < attribute.low - slack).any():
-        odd = _first(column, numbers < attribute.low - slack)
+        odd = _first(column, numbers < attribute.low - slack, at)
         return f"is {odd}, below low={attribute.low}", "declare the right low="
     if attribute.high is not None and (numbers > attribute.high + slack).any():
-        odd = _first(column, numbers > attribute.high + slack)
+        odd = _first(column, numbers > attribute.high + slack, at)
         return f"is {odd}, above high={attribute.high}", "declare the right high="
     return None
 
 
-def _numbers(value: Any) -> bool:
-    """Whether a value is a number or a list of numbers, as encoders read them."""
+def _counted(number: int) -> str:
+    return f"{number} number" + ("" if number == 1 else "s")
+
+
+def _numbers(value: Any) -> Array | None:
+    """A number or a list of numbers as an array, as encoders read it; None for anything else."""
     try:
-        np.asarray(list(value) if isinstance(value, set | frozenset) else value, dtype=np.float64)
+        return np.asarray(
+            list(value) if isinstance(value, set | frozenset) else value, dtype=np.float64
+        )
     except (TypeError, ValueError):
-        return False
-    return True
+        return None
 
 
-def _wrong_categories(attribute: Attribute, column: Column) -> tuple[str, str] | None:
+def _wrong_categories(attribute: Attribute, column: Column, at: _Places) -> tuple[str, str] | None:
     categories = attribute.categories
     allowed = range(categories) if isinstance(categories, int) else list(categories or ())
     for row, listed in enumerate(column):
@@ -123,15 +149,15 @@ def _wrong_categories(attribute: Attribute, column: Column) -> tuple[str, str] |
             if value in allowed:
                 continue
             return (
-                f"is {shown(value)} in row {row}, not one of the {len(allowed)} categories",
+                f"is {shown(value)} {at(row)}, not one of the {len(allowed)} categories",
                 "declare all categories=",
             )
     return None
 
 
-def _first(column: Array, where: Array) -> str:
+def _first(column: Array, where: Array, at: _Places) -> str:
     row = int(np.argwhere(where)[0][0])
-    return f"{shown(column[where][0])} in row {row}"
+    return f"{shown(column[where][0])} {at(row)}"
 
 
 def check_functions(
@@ -152,7 +178,8 @@ def check_functions(
             yield Finding(
                 "observation",
                 who,
-                f"returns {value.size} numbers, size={part.size} declares {part.size}",
+                f"returns {of_things(value.size, 'numbers')}, size={part.size} declares "
+                f"{part.size}",
                 "declare the right size=",
                 step,
             )

@@ -90,4 +90,4 @@ def json_value(source: Source) -> Any:
 def declares(source: Source, name: str) -> bool:
     """Whether a JSON object says that it is of the format `name`, damaged or not."""
     head = source.text[:_HEAD].lstrip()
-    return head.startswith("{") and re.search(rf'"format"\s*:\s*"{name}"', head) is not None
+    return head.startswith("{") and re.search(rf'"format"\s*+:\s*+"{name}"', head) is not None

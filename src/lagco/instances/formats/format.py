@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from lagco.instances.formats.source import Source
+from lagco.instances.formats.source import Source, clean
 from lagco.instances.instance import Instance
 
 
@@ -44,13 +44,8 @@ class Format:
 
 def origin(source: Source, format_name: str, notes: list[str]) -> dict[str, object]:
     """Origin of an instance: file, format, and notes on what its reader decided or left out."""
-    found: dict[str, object] = {"file": source.path.name, "format": format_name}
+    found: dict[str, object] = {"file": clean(source.path.name), "format": format_name}
     return found | ({"notes": notes} if notes else {})
-
-
-def counted(number: int, what: str) -> str:
-    """``1 link``, ``2 links``."""
-    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def spelled(value: float) -> str:

@@ -8,17 +8,19 @@ order, and only those that are needed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.errors import suggest
+from lagco.errors import InstanceError, suggest
 from lagco.instances.formats.document import VERSION, Document, declares, json_value
 from lagco.instances.formats.format import Format, origin, spelled
 from lagco.instances.formats.source import Source, clean
 from lagco.instances.formats.table import header, rows, written
 from lagco.instances.instance import Instance
+from lagco.results.numbers import of_things
 from lagco.store import readable_json, shown
 
 NAME = "lagco-placement"
@@ -59,7 +61,7 @@ class Machines:
         pm_index, vm_index = document.index("pms"), document.index("vms")
         notes: list[str] = []
         pairs, volumes = self._pairs("traffic", vm_index, "volume")
-        links, latencies = self._links(pm_index, notes)
+        links, latencies = self._links(pm_index, notes, wanted=bool(pairs.size))
         owners: dict[str, int] = {}
         for position, vm in enumerate(vms):
             tenant = vm.get("tenant", "tenant")
@@ -85,6 +87,7 @@ class Machines:
         allocation = self._allocation(pm_index, arrays)
         if allocation is not None:
             arrays["allocation"] = allocation
+        arrays |= self._limits(vm_index)
         return Instance(
             problem=problem,
             name=clean(content.get("name", "")) or source.name,
@@ -108,15 +111,47 @@ class Machines:
         pairs = np.array(list(found), dtype=np.int32).reshape(-1, 2).T
         return np.ascontiguousarray(pairs), np.array(list(found.values()), dtype=np.float64)
 
-    def _links(self, index: dict[str, int], notes: list[str]) -> tuple[Array, Array]:
-        """Latency links; without any, every two machines are 1 apart."""
+    def _limits(self, index: dict[str, int]) -> dict[str, Array]:
+        """Arrays of what limits allocations, where the file says any of it."""
+        document, content = self.document, self.document.content
+        found: dict[str, Array] = {}
+        for part, field, name in (("pms", "maintenance", "drained"), ("vms", "pinned", "fixed")):
+            flags = np.array([entry.get(field, False) for entry in content[part]], dtype=np.int8)
+            if flags.any():
+                found[name] = flags
+        if content.get("headroom"):
+            found["headroom"] = np.array([content["headroom"].get(r, 0.0) for r in RESOURCES])
+        for part in ("apart", "together"):
+            pairs = [
+                pair
+                for position, group in enumerate(content.get(part, ()))
+                for pair in combinations(
+                    [document.look_up(index, name, (part, position)) for name in group], 2
+                )
+            ]
+            if pairs:
+                found[part] = np.array(pairs, dtype=np.int32).T
+        return found
+
+    def _links(
+        self, index: dict[str, int], notes: list[str], *, wanted: bool
+    ) -> tuple[Array, Array]:
+        """Latency links; without any, every two machines are 1 apart.
+
+        Where no traffic asks for latencies, links from the first machine to the others will do.
+        """
         document, count = self.document, len(index)
         if document.content.get("links"):
             links, latencies = self._pairs("links", index, "latency")
             _refuse_unreached(document, list(index), links)
             return links, latencies
+        if not wanted and count > MAX_JOINED:
+            star = np.stack([np.zeros(count - 1), np.arange(1, count)]).astype(np.int32)
+            return star, np.ones(count - 1)
         if count > MAX_JOINED:
-            raise document.source.error(f"give links; with {count} machines they have no default")
+            raise document.source.error(
+                f"give links; with {of_things(count, 'machines')} they have no default"
+            )
         if count > 1:
             notes.append("no links: every two physical machines are 1 apart")
         links = np.stack(np.triu_indices(count, k=1)).astype(np.int32)
@@ -184,6 +219,21 @@ def read_json(source: Source) -> Machines:
     return Machines(Document(source, json_value(source), "placement"), "placement-json")
 
 
+def columns_needed(source: Source) -> str:
+    """What a table of machines without the column ``kind`` lacks; empty for any other file."""
+    head = header(source)
+    usual = {"vm", "vm_id", "vmid", "pm", "cpu", "cpus", "vcpu", "vcpus", "ram", "disk", "cores"}
+    words = (usual | set(COLUMNS)) - {"name", "other"}
+    if not words & set(head):
+        return ""
+    return (
+        f"a table with the columns {clean(', '.join(head), 100)}: of two tables, of virtual and of "
+        "physical machines, the second is given as hosts=FILE; a single one needs: kind (pm, "
+        f"vm, traffic or link) and name in every row; {', '.join(RESOURCES)} in rows of pm and vm; "
+        "other and volume in those of traffic; other and latency in those of link; "
+    )
+
+
 def matches_csv(source: Source) -> bool:
     """A header with the column ``kind``."""
     return "kind" in header(source)
@@ -203,7 +253,9 @@ def read_csv(source: Source) -> Machines:
         raise source.error("two columns have the same name", first)
     for line, cells in table:
         if len(cells) != len(head):
-            raise source.error(f"{len(cells)} cells, the header has {len(head)}", line)
+            raise source.error(
+                f"{of_things(len(cells), 'cells')}, the header has {len(head)}", line
+            )
         row = {column: cell for column, cell in zip(head, cells, strict=True) if cell}
         kind = row.pop("kind", "").lower()
         if kind not in _PARTS:
@@ -250,6 +302,8 @@ def _described(instance: Instance) -> dict[str, Any]:
         vm: dict[str, Any] = {"name": name, "demand": amounts(instance.array("vm_demands")[v])}
         vm["tenant"] = tenants[owner]
         vm["vulnerability"] = float(instance.array("vm_vulnerability")[v])
+        if "fixed" in arrays and arrays["fixed"][v]:
+            vm["pinned"] = True
         if hosts is not None:
             vm["host"] = pm_names[int(hosts[v])]
         vms.append(vm)
@@ -260,13 +314,22 @@ def _described(instance: Instance) -> dict[str, Any]:
             "idle_power": float(instance.array("pm_idle")[p]),
             "peak_power": float(instance.array("pm_peak")[p]),
             "escape": float(instance.array("pm_escape")[p]),
+            **({"maintenance": True} if "drained" in arrays and arrays["drained"][p] else {}),
         }
         for p, name in enumerate(pm_names)
     ]
+    limits: dict[str, Any] = {
+        part: [[vm_names[v], vm_names[w]] for v, w in arrays[part].T.tolist()]
+        for part in ("apart", "together")
+        if part in arrays
+    }
+    if "headroom" in arrays:
+        limits["headroom"] = amounts(arrays["headroom"])
     return {
         "format": NAME,
         "version": VERSION,
         "name": instance.name,
+        **limits,
         "pms": pms,
         "vms": vms,
         "traffic": joined("traffic_pairs", vm_names, "volume", "traffic"),
@@ -297,7 +360,13 @@ def write_json(instance: Instance) -> str:
 
 
 def write_csv(instance: Instance) -> str:
-    """The machines as CSV."""
+    """The machines as CSV, which has no place for limits."""
+    limits = {"apart", "together", "headroom", "drained", "fixed"} & set(instance.arrays)
+    if limits:
+        raise InstanceError(
+            f"instance {instance.name!r} has limits ({', '.join(sorted(limits))}), which the CSV "
+            "form cannot say; write it as JSON"
+        )
     content = _described(instance)
     table: list[list[str]] = []
     for kind, part in _PARTS.items():

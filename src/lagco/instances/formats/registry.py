@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from lagco.arrays import Array
-from lagco.errors import InstanceError, UnknownName, suggest
-from lagco.instances.formats import (
-    demands as demand_table,
-)
-from lagco.instances.formats import (
-    dimacs,
-    graphml,
-    gset,
-    hosts,
-    placement,
-    sndlib,
-    tsplib,
-)
+from lagco.errors import InstanceError, UnknownName, UsageError, suggest
+from lagco.instances.form import declared_form
+from lagco.instances.formats import hosts as attackable
+from lagco.instances.formats import placement, tsplib
 from lagco.instances.formats.document import json_value
+from lagco.instances.formats.edge_lists import dimacs, gset
 from lagco.instances.formats.format import Format
-from lagco.instances.formats.markup import parse
-from lagco.instances.formats.solutions import SOLUTIONS, form_of, solution_text
-from lagco.instances.formats.source import Source, clean
-from lagco.instances.formats.topology import Topology
+from lagco.instances.formats.machines.tables import columns_of, read_tables
+from lagco.instances.formats.networks import demands as demand_table
+from lagco.instances.formats.networks import graphml, repetita, sndlib
+from lagco.instances.formats.networks.markup import parse
+from lagco.instances.formats.networks.topology import Topology
+from lagco.instances.formats.solutions import SOLUTIONS, SolutionForm, read_text, solution_text
+from lagco.instances.formats.source import Source, clean, open_file
+from lagco.instances.formats.table import separator
 from lagco.instances.instance import Instance
 from lagco.instances.native import SUFFIX, write_instance
 from lagco.instances.native import read_instance as read_native
@@ -44,10 +41,12 @@ _OWN = {
         sndlib.NATIVE,
         sndlib.XML,
         graphml.FORMAT,
+        repetita.FORMAT,
         placement.JSON,
-        hosts.FORMAT,
+        attackable.FORMAT,
         placement.CSV,
         *SOLUTIONS,
+        repetita.DEMANDS,
         demand_table.FORMAT,
     )
 }
@@ -61,11 +60,20 @@ def detect(path: str | Path) -> str:
     Raises:
         InstanceError: it is of none, or cannot be read.
     """
-    return NATIVE if _is_native(Path(path)) else _format_of(Source.load(path)).name
+    with open_file(path) as stream:
+        native = _is_native(Path(path), stream)
+        return NATIVE if native else _format_of(Source.of(path, stream)).name
 
 
 def read(
-    path: str | Path, problem: str | None = None, demands: str | Path | None = None
+    path: str | Path,
+    problem: str | None = None,
+    demands: str | Path | None = None,
+    *,
+    hosts: str | Path | None = None,
+    columns: Any = None,
+    catalogue: str | Path | None = None,
+    reachability: str | Path | None = None,
 ) -> Instance:
     """Read an instance from a file of any format, packed by gzip or not.
 
@@ -76,19 +84,79 @@ def read(
         path: the file.
         problem: what it shall serve; the format's default without.
         demands: CSV file with the demands of a network, instead of its own.
+        hosts: table of physical machines (CSV), where the file is a table of virtual ones.
+        columns: columns of these tables by what they hold, such as ``name=vm_id,pe=vcpus``.
+        catalogue: own vulnerabilities of an inventory of hosts (CSV or JSON).
+        reachability: firewall rules between its hosts (CSV): what they allow, nothing else is.
 
     Raises:
         InstanceError: names the file, the line where there is one, and the reason.
     """
-    path = Path(path)
-    if _is_native(path):
-        instance = read_native(path)
-        if problem not in (None, instance.problem):
-            raise InstanceError(f"{path}: an instance of {instance.problem!r}, not of {problem!r}")
-        if demands is not None:
-            raise InstanceError(f"{path}: has its demands already; leave demands= out")
-        return instance
+    named = columns_of(columns)
+    if hosts is None and named:
+        raise UsageError("columns: are those of two tables of machines; give the other as hosts=")
+    tables = {"catalogue": catalogue, "reachability": reachability}
+    if any(tables.values()):
+        return _inventory(Path(path), tables, problem)
+    with open_file(path) as stream:
+        if hosts is None:
+            return read_opened(path, stream, problem, demands)
+        source = Source.of(Path(path), stream)
+    instance = read_tables(source, Source.load(hosts), named).instance(source, "placement")
+    if problem not in (None, instance.problem) or demands is not None:
+        raise UsageError(f"hosts={str(hosts)!r}: tables of machines are for placement alone")
+    return instance
+
+
+def _inventory(
+    path: Path, tables: Mapping[str, str | Path | None], problem: str | None
+) -> Instance:
+    """An inventory of hosts with tables beside it."""
     source = Source.load(path)
+    if not attackable.matches(source):
+        name, value = next((name, value) for name, value in tables.items() if value is not None)
+        raise UsageError(f"{name}={str(value)!r}: is for an inventory of hosts (JSON) alone")
+    added = [None if table is None else Source.load(table) for table in tables.values()]
+    found = attackable.with_tables(attackable.read(source), *added)
+    return found.instance(source, problem or attackable.FORMAT.problems[0])
+
+
+def read_opened(
+    path: str | Path,
+    stream: BinaryIO,
+    problem: str | None = None,
+    demands: str | Path | None = None,
+) -> Instance:
+    """The same of a file that is open already.
+
+    Whatever the format, what is read holds what its problem declares, so that no file is read that
+    is refused when it is used.
+    """
+    path = Path(path)
+    reader = _native_instance if _is_native(path, stream) else _foreign_instance
+    instance = reader(path, stream, problem, demands)
+    try:
+        declared_form(instance.problem).check(instance)
+    except InstanceError as error:
+        raise InstanceError(f"{path}: {error}") from error
+    return instance
+
+
+def _native_instance(
+    path: Path, stream: BinaryIO, problem: str | None, demands: str | Path | None
+) -> Instance:
+    instance = read_native(path, stream)
+    if problem not in (None, instance.problem):
+        raise InstanceError(f"{path}: an instance of {instance.problem!r}, not of {problem!r}")
+    if demands is not None:
+        raise InstanceError(f"{path}: has its demands already; leave demands= out")
+    return instance
+
+
+def _foreign_instance(
+    path: Path, stream: BinaryIO, problem: str | None, demands: str | Path | None
+) -> Instance:
+    source = Source.of(path, stream)
     known = _format_of(source)
     if known.read is None:
         raise source.error(f"not an instance but {known.summary}; {known.hint}")
@@ -120,7 +188,8 @@ def write(instance: Instance, path: str | Path, format: str | None = None) -> No
     chosen = FORMATS.get(name)
     if chosen is None or chosen.write is None:
         raise UnknownName(suggest("format", name, [NATIVE, *(known.name for known in writers)]))
-    served = chosen.problems or (sndlib.NATIVE.problems if chosen is demand_table.FORMAT else ())
+    of_demands = chosen in (demand_table.FORMAT, repetita.DEMANDS)
+    served = chosen.problems or (sndlib.NATIVE.problems if of_demands else ())
     if instance.problem not in served:
         able = [NATIVE, *(known.name for known in writers if instance.problem in known.problems)]
         raise InstanceError(
@@ -130,35 +199,42 @@ def write(instance: Instance, path: str | Path, format: str | None = None) -> No
     _write_text(path, chosen.write(instance))
 
 
-def write_solution(instance: Instance, solution: Any, path: str | Path) -> None:
-    """Write a solution in the field's own form: see the guide on instance files.
+def write_solution(
+    instance: Instance,
+    solution: Any,
+    path: str | Path,
+    *,
+    form: SolutionForm | None = None,
+    objective: float | None = None,
+) -> None:
+    """Write a solution in the field's own form, of other problems as JSON: see the guide on files.
 
     Args:
         instance: what it solves.
         solution: as the problem's `solution()` gives it.
         path: the file.
+        form: the problem's ``solution_form``, where it has one of its own.
+        objective: of the solution, which JSON notes.
     """
-    _write_text(Path(path), solution_text(instance, solution))
+    _write_text(Path(path), solution_text(instance, solution, form, objective))
 
 
-def read_solution(instance: Instance, path: str | Path) -> Array:
+def read_solution(
+    instance: Instance, path: str | Path, *, form: SolutionForm | None = None
+) -> Array:
     """Read a solution of `instance` from a file as :func:`write_solution` makes it.
 
     Raises:
         InstanceError: it is damaged or does not belong to the instance.
     """
-    return form_of(instance).read(Source.load(path), instance)
+    return read_text(Source.load(path), instance, form)
 
 
-def _is_native(path: Path) -> bool:
+def _is_native(path: Path, stream: BinaryIO) -> bool:
     """Whether lagco's own reader is in charge: a zip, or a file that is called like ours."""
-    if path.suffix == SUFFIX:
-        return True
-    try:
-        with path.open("rb") as stream:
-            return path.is_file() and stream.read(2) == b"PK"
-    except (OSError, ValueError):
-        return False  # reading it properly says what is wrong
+    begin = stream.read(2)
+    stream.seek(0)
+    return path.suffix == SUFFIX or begin == b"PK"
 
 
 def _format_of(source: Source) -> Format:
@@ -172,10 +248,12 @@ def _format_of(source: Source) -> Format:
         raise source.error("the file is empty")
     if begin == "{":
         json_value(source)  # if it is damaged, that is the reason
-        kind = f"JSON whose 'format' is neither {placement.NAME!r} nor {hosts.NAME!r}, "
+        kind = f"JSON whose 'format' is neither {placement.NAME!r} nor {attackable.NAME!r}, "
     elif begin == "<":
         kind = f"XML about <{clean(parse(source).tag)}>, "
-    raise source.error(f"{kind}of no format that is read here: {names}, {NATIVE}")
+    elif separator(source) is not None:
+        kind = placement.columns_needed(source)
+    raise source.error(f"{kind}unknown format; lagco reads {names}, {NATIVE}")
 
 
 def _format_for(instance: Instance, path: Path) -> str:

@@ -2,7 +2,7 @@
 
 A tour as in TSPLIB, a cover as in PACE, and tables (CSV) with the names of the instance's file:
 the side of every node, the weight of every link, the path of every demand, the host of every
-virtual machine, attack steps.
+virtual machine, attack steps. Problems of one's own have JSON, or the form that they define.
 """
 
 from __future__ import annotations
@@ -16,13 +16,21 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.instances.formats.format import Format
-from lagco.instances.formats.hosts import catalogue, host_names
+from lagco.instances.formats.hosts import host_names
+from lagco.instances.formats.networks.topology import node_names
 from lagco.instances.formats.placement import machine_names
+from lagco.instances.formats.plain_solutions import (
+    matches,
+    plain_values,
+    read_plain,
+    write_plain,
+)
 from lagco.instances.formats.source import Source
 from lagco.instances.formats.table import header, rows, written
-from lagco.instances.formats.topology import node_names
 from lagco.instances.formats.tsplib import named_tour, read_tour, write_tour
 from lagco.instances.instance import Instance
+from lagco.instances.own_catalogue import catalogue_of
+from lagco.results.numbers import of_things
 from lagco.store import shown
 
 #: OSPF's metric of a link has 16 bits
@@ -31,7 +39,7 @@ MAX_WEIGHT = 65_535
 
 @dataclass(frozen=True)
 class SolutionForm:
-    """File form of the solutions of a problem.
+    """File form of the solutions of a problem; one of your own names it in ``solution_form``.
 
     Attributes:
         read: the solution of a file, in the form of the problem's `solution()`.
@@ -43,9 +51,9 @@ class SolutionForm:
 
     read: Callable[[Source, Instance], Array]
     write: Callable[[Instance, Array], str]
-    named: Callable[[Instance, Array], list[Any]]
-    shape: str
-    fits: Callable[[Instance, Array], bool]
+    named: Callable[[Instance, Array], list[Any]] = plain_values
+    shape: str = "what solution() gives"
+    fits: Callable[[Instance, Array], bool] = lambda instance, solution: True
 
 
 def _table(source: Source, head: tuple[str, ...]) -> list[tuple[int, list[str]]]:
@@ -55,7 +63,9 @@ def _table(source: Source, head: tuple[str, ...]) -> list[tuple[int, list[str]]]
     found = list(rows(source))[1:]
     for line, cells in found:
         if len(cells) != len(head):
-            raise source.error(f"{len(cells)} cells, expected {', '.join(head)}", line)
+            raise source.error(
+                f"{of_things(len(cells), 'cells')}, expected {', '.join(head)}", line
+            )
     return found
 
 
@@ -102,7 +112,9 @@ def read_cover(source: Source, instance: Instance) -> Array:
                 raise source.error(f"expected one line 's vc nodes size', got {shown(text)}", line)
             nodes = source.integer(parts[2], "the number of nodes", line)
             if nodes != n:
-                raise source.error(f"{nodes} nodes, but {instance.name!r} has {n}", line)
+                raise source.error(
+                    f"{of_things(nodes, 'nodes')}, but {instance.name!r} has {n}", line
+                )
             declared, begin = source.integer(parts[3], "the size", line, 0, n), line
         elif declared is None:
             raise source.error("there is no line 's vc nodes size' before it", line)
@@ -113,7 +125,9 @@ def read_cover(source: Source, instance: Instance) -> Array:
     if declared is None:
         raise source.error("there is no line 's vc nodes size'")
     if declared != len(chosen):
-        raise source.error(f"declares {declared} nodes, but lists {len(chosen)}", begin)
+        raise source.error(
+            f"declares {of_things(declared, 'nodes')}, but lists {len(chosen)}", begin
+        )
     return np.array(sorted(chosen), dtype=np.int64)
 
 
@@ -171,10 +185,12 @@ def read_weights(source: Source, instance: Instance) -> Array:
     names = node_names(instance)
     known = _index(names)
     links = instance.array("edges").T.tolist()
-    place = {frozenset(ends): number for number, ends in enumerate(links)}
+    place = {tuple(ends): number for number, ends in enumerate(links)}
+    if not instance.params.get("directed", False):
+        place |= {ends[::-1]: number for ends, number in place.items()}
     weights: dict[int, int] = {}
     for line, (u, v, weight) in _table(source, _WEIGHTS):
-        ends = frozenset((_place(source, known, u, line), _place(source, known, v, line)))
+        ends = (_place(source, known, u, line), _place(source, known, v, line))
         if ends not in place:
             raise source.error(f"there is no link between {shown(u)} and {shown(v)}", line)
         _once(
@@ -251,7 +267,7 @@ def allocation(instance: Instance, solution: Array) -> list[Any]:
 def read_steps(source: Source, instance: Instance) -> Array:
     """Attack steps: (k, 3) source host, target host, vulnerability of the catalogue."""
     known = _index(host_names(instance))
-    index = catalogue().vulnerability_index
+    index = catalogue_of(instance).vulnerability_index
     steps = []
     for position, (line, (number, begin, end, vulnerability)) in enumerate(_table(source, _STEPS)):
         if source.integer(number, "a step", line) != position + 1:
@@ -265,7 +281,7 @@ def read_steps(source: Source, instance: Instance) -> Array:
 
 def steps(instance: Instance, solution: Array) -> list[Any]:
     """A row per step, in order."""
-    names, words = host_names(instance), catalogue().vulnerabilities
+    names, words = host_names(instance), catalogue_of(instance).vulnerabilities
     found = enumerate(solution.reshape(-1, 3).tolist(), start=1)
     return [(k, names[s], names[t], words[v].id) for k, (s, t, v) in found]
 
@@ -278,7 +294,7 @@ def _within(array: Array, low: int, high: int) -> bool:
 def _fits_steps(instance: Instance, steps: Array) -> bool:
     if steps.size == 0:
         return True
-    most = len(catalogue().vulnerabilities) - 1
+    most = len(catalogue_of(instance).vulnerabilities) - 1
     return (
         steps.ndim == 2
         and steps.shape[1] == 3
@@ -344,35 +360,49 @@ FORMS = {
 }
 
 
-def form_of(instance: Instance) -> SolutionForm:
-    """File form of the solutions of the instance's problem."""
-    if instance.problem not in FORMS:
-        raise InstanceError(
-            f"instance {instance.name!r}: solutions of {instance.problem!r} have no file form; "
-            f"those of {', '.join(FORMS)} have. Print the answer with --json instead"
-        )
-    return FORMS[instance.problem]
+def form_of(instance: Instance, own: SolutionForm | None = None) -> SolutionForm | None:
+    """File form of the solutions of the instance's problem; None for JSON.
+
+    Args:
+        instance: what is solved.
+        own: the form that a problem of one's own defines.
+    """
+    return FORMS.get(instance.problem, own)
 
 
-def solution_text(instance: Instance, solution: Any) -> str:
-    """The text of a solution."""
-    form = form_of(instance)
+def solution_text(
+    instance: Instance,
+    solution: Any,
+    own: SolutionForm | None = None,
+    objective: float | None = None,
+) -> str:
+    """The text of a solution; `objective` is noted where the form has a place for it."""
+    form = form_of(instance, own)
+    if form is None:
+        return write_plain(instance, solution, objective)
     array = np.asarray(solution)
     if not form.fits(instance, array):
         raise InstanceError(
             f"not a solution of {instance.name!r}: it must be {form.shape}, got {array.dtype} of "
             f"shape {array.shape}"
         )
-    return form.write(instance, array.astype(np.int64))
+    return form.write(instance, array if form is own else array.astype(np.int64))
 
 
-def named_solution(instance: Instance, solution: Any) -> list[Any]:
+def read_text(source: Source, instance: Instance, own: SolutionForm | None = None) -> Array:
+    """The solution of a text as :func:`solution_text` gives it."""
+    form = form_of(instance, own)
+    return read_plain(source, instance) if form is None else form.read(source, instance)
+
+
+def named_solution(instance: Instance, solution: Any, own: SolutionForm | None = None) -> list[Any]:
     """A solution as plain values, named and numbered as in its file; as it is where it has none."""
     array = np.asarray(solution)
-    if instance.problem not in FORMS:
+    form = form_of(instance, own)
+    if form is None:
         plain: list[Any] = array.tolist()
         return plain
-    return FORMS[instance.problem].named(instance, array.astype(np.int64))
+    return form.named(instance, array if form is own else array.astype(np.int64))
 
 
 def _matches_cover(source: Source) -> bool:
@@ -385,6 +415,7 @@ def _matches_table(head: tuple[str, ...]) -> Callable[[Source], bool]:
 
 _HINT = "it is a solution: read it with read_solution(instance, path)"
 SOLUTIONS = (
+    Format("solution", "a solution of a problem of one's own", (), matches, hint=_HINT),
     Format("cover", "chosen nodes as in PACE", (), _matches_cover, hint=_HINT),
     *(
         Format(name, summary, (), _matches_table(head), hint=_HINT)

@@ -6,30 +6,45 @@ file, the line and the reason, and no file can make a reader allocate more than 
 
 from __future__ import annotations
 
+import os
 import re
 import zlib
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
+from typing import BinaryIO
 
 from lagco.errors import InstanceError
-from lagco.store import shown
+from lagco.results.numbers import of_things
+from lagco.store import open_plain, shown
 
-#: largest file that is read, packed or unpacked
+#: largest text that is read, packed or unpacked
 MAX_BYTES = 256 << 20
+#: bytes that a packed file may unpack to, in addition to a hundred times its size
+SPARE_BYTES = 64 << 20
+#: largest file of lagco's own instances
+MAX_NATIVE_BYTES = 1 << 30
 #: largest file of a kind that is read as a tree or table of Python objects (JSON, XML, CSV)
 MAX_TREE_BYTES = 32 << 20
 #: numbers beyond it are refused: whole numbers are no longer exact there
 MAX_NUMBER = 1e15
 #: characters of a name
 MAX_NAME = 200
+#: characters of a number: longer words are refused before anything looks at their digits
+MAX_DIGITS = 100
 #: nodes that a file may declare beyond one per byte
 SPARE_NODES = 1000
 
 _MAX_MEMBERS = 64
+_MAX_RATIO = 100
 _DIGITS = 16
+#: more zero bytes in a row than any encoding of a text has
+_HOLE = b"\0" * 64
 _INTEGER = re.compile(r"[+-]?[0-9]{1,16}")
-_REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+# possessive, so that no run of digits is matched twice
+_REAL = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?")
+#: what stands where bytes were not UTF-8
+SURROGATE = re.compile("[\ud800-\udfff]")
 _DECLARED_ENCODING = re.compile(rb"""^\s*<\?xml[^>]{0,100}?encoding=["']([A-Za-z0-9._-]+)["']""")
 _LATIN = ("iso-8859-1", "latin-1", "windows-1252", "us-ascii", "ascii")
 
@@ -42,29 +57,34 @@ class Source:
         content: its bytes, unpacked.
     """
 
-    def __init__(self, path: str | Path, content: bytes) -> None:
+    def __init__(self, path: str | Path, content: bytes | bytearray) -> None:
         self.path = Path(path)
         self.content = content
 
     @classmethod
     def load(cls, path: str | Path) -> Source:
         """Read a file, unpacking it if it is packed by gzip."""
+        with open_file(path) as stream:
+            return cls.of(path, stream)
+
+    @classmethod
+    def of(cls, path: str | Path, stream: BinaryIO) -> Source:
+        """Read what :func:`open_file` opened."""
         path = Path(path)
-        try:
-            if path.is_dir():
-                raise InstanceError(f"{path}: a folder, not a file")
-            if path.exists() and not path.is_file():
-                raise InstanceError(f"{path}: not a plain file")
-            with path.open("rb") as stream:
-                content = stream.read(min(path.stat().st_size, MAX_BYTES) + 1)
-        except FileNotFoundError:
-            raise InstanceError(f"{path}: no such file") from None
-        except (OSError, ValueError) as error:  # a null byte in the path is a ValueError
-            raise InstanceError(f"{path}: cannot be read ({error})") from error
-        if len(content) > MAX_BYTES:
+        size = os.fstat(stream.fileno()).st_size
+        if size > MAX_BYTES:
             raise InstanceError(f"{path}: more than {MAX_BYTES >> 20} MiB, the most that is read")
+        try:
+            content: bytes | bytearray = stream.read(size)  # as much room as is asked for
+        except OSError as error:
+            raise InstanceError(f"{path}: cannot be read ({error})") from error
         if content[:2] == b"\x1f\x8b":
             content = _unpacked(path, content)
+        if _HOLE in content:
+            raise InstanceError(
+                f"{path}: not a text, {len(_HOLE)} zero bytes stand in a row "
+                f"(from byte {content.find(_HOLE)} on)"
+            )
         return cls(path, content)
 
     @property
@@ -145,7 +165,7 @@ class Source:
         high: float = MAX_NUMBER,
     ) -> float:
         """A finite number within bounds."""
-        if not _REAL.fullmatch(token):
+        if len(token) > MAX_DIGITS or not _REAL.fullmatch(token):
             raise self.error(f"{what} is {shown(token)}, not a number", line)
         value = float(token)
         if not low <= value <= high:
@@ -155,7 +175,9 @@ class Source:
     def named(self, token: str, what: str, line: int | None) -> str:
         """A name that can be stored, shown and written again."""
         if not token or len(token) > MAX_NAME:
-            raise self.error(f"{what} has {len(token)} characters, give 1 to {MAX_NAME}", line)
+            raise self.error(
+                f"{what} has {of_things(len(token), 'characters')}, give 1 to {MAX_NAME}", line
+            )
         if not token.isprintable():
             kind = "bytes that are not UTF-8" if has_surrogate(token) else "unprintable characters"
             raise self.error(f"{what} {shown(token)} has {kind}", line)
@@ -167,7 +189,8 @@ class Source:
         most = SPARE_NODES + len(self.content)
         if count > most:
             raise self.error(
-                f"declares {count} nodes, more than a file of {len(self.content)} bytes is about "
+                f"declares {of_things(count, 'nodes')}, more than a file of "
+                f"{of_things(len(self.content), 'bytes')} is about "
                 f"(at most {most})",
                 line,
             )
@@ -206,29 +229,51 @@ def clean(text: str, most: int = MAX_NAME) -> str:
 
 def has_surrogate(text: str) -> bool:
     """Whether bytes that are not UTF-8 stood there."""
-    return any("\ud800" <= c <= "\udfff" for c in text)
+    return SURROGATE.search(text) is not None
 
 
-def _declared_encoding(content: bytes) -> str | None:
+def _declared_encoding(content: bytes | bytearray) -> str | None:
     found = _DECLARED_ENCODING.match(content[:200])
     return found[1].decode().lower() if found else None
 
 
-def _unpacked(path: Path, content: bytes) -> bytes:
+def _unpacked(path: Path, content: bytes | bytearray) -> bytearray:
+    most = min(MAX_BYTES, SPARE_BYTES + _MAX_RATIO * len(content))
     unpacked = bytearray()
     for _ in range(_MAX_MEMBERS):
         member = zlib.decompressobj(wbits=31)
         try:
-            unpacked += member.decompress(content, MAX_BYTES - len(unpacked) + 1)
+            unpacked += member.decompress(content, most - len(unpacked) + 1)
         except zlib.error as error:
             raise InstanceError(f"{path}: damaged, gzip cannot unpack it ({error})") from error
-        if len(unpacked) > MAX_BYTES:
+        if len(unpacked) > most:
             raise InstanceError(
-                f"{path}: unpacks to more than {MAX_BYTES >> 20} MiB, the most that is read"
+                f"{path}: unpacks to more than {most >> 20} MiB, the most that is read of "
+                f"{len(content)} packed bytes"
             )
         if not member.eof:
             raise InstanceError(f"{path}: cut off, gzip cannot unpack it to the end")
         content = member.unused_data.lstrip(b"\0")
         if not content:
-            return bytes(unpacked)
+            return unpacked
     raise InstanceError(f"{path}: gzip with more than {_MAX_MEMBERS} members is not read")
+
+
+def open_file(path: str | Path, most: int = MAX_NATIVE_BYTES, *, follow: bool = True) -> BinaryIO:
+    """Open a plain file of a limited size.
+
+    Args:
+        path: the file.
+        most: bytes that it may have.
+        follow: whether it may be a link; people's own may, those that a file names may not.
+
+    Raises:
+        InstanceError: it is missing or no plain file, is too large or cannot be read.
+    """
+    path = Path(path)
+    try:
+        return open_plain(path, most, follow=follow)
+    except FileNotFoundError:
+        raise InstanceError(f"{path}: no such file") from None
+    except (OSError, ValueError) as error:  # a null byte in the path is a ValueError
+        raise InstanceError(f"{path}: cannot be read ({error})") from error

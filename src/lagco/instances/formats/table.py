@@ -46,6 +46,23 @@ def header(source: Source) -> list[str]:
     return [cell.strip().strip('"').lower() for cell in text.split(mark)]
 
 
+def table_of(source: Source) -> list[dict[str, str]]:
+    """The rows below a header, by column.
+
+    Raises:
+        InstanceError: there is no header, or a row has another number of cells.
+    """
+    columns = header(source)
+    if not columns:
+        raise source.error("expected a table (CSV) with a header", 1)
+    table = []
+    for line, cells in list(rows(source))[1:]:
+        if len(cells) != len(columns):
+            raise source.error(f"{len(cells)} cells below {len(columns)} columns", line)
+        table.append(dict(zip(columns, cells, strict=True)))
+    return table
+
+
 def written(table: Iterable[Iterable[object]]) -> str:
     """The text of rows."""
     stream = io.StringIO()

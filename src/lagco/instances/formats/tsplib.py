@@ -1,8 +1,9 @@
 """TSPLIB: symmetric travelling salesman problems and tours (Reinelt 1991).
 
 Coordinates under ``EUC_2D``, ``CEIL_2D``, ``ATT`` and ``GEO``, and ``EXPLICIT`` matrices in every
-layout. Distances by other rules (``MAN_2D``, ``MAX_2D`` and those of three dimensions) become a
-matrix. City k of the instance is the city with id k + 1; files with other ids keep them as names.
+layout; edges that a tour has to use, and a tour in force (``TOUR_SECTION``, after all else).
+Distances by other rules (``MAN_2D``, ``MAX_2D`` and those of three dimensions) become a matrix.
+City k of the instance is the city with id k + 1; files with other ids keep them as names.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from lagco.instances.formats.format import Format, origin, spelled
 from lagco.instances.formats.scaling import scaled_coordinates
 from lagco.instances.formats.source import Lines, Source, clean
 from lagco.instances.instance import Instance
+from lagco.results.numbers import of_things
 from lagco.store import shown
 
 #: TSPLIB's name and ours
@@ -65,13 +67,11 @@ _WORDS = (
 )  # fmt: skip
 _SECTIONS = (
     "NODE_COORD_SECTION", "EDGE_WEIGHT_SECTION", "DISPLAY_DATA_SECTION", "TOUR_SECTION",
+    "FIXED_EDGES_SECTION",
 )  # fmt: skip
-#: sections that change what a tour may be, which is not provided for
-_REFUSED = {
-    "FIXED_EDGES_SECTION": "edges that a tour must use are not provided for; take the section out",
-}
 _TOKEN = re.compile(r"\S+")
-_KEYWORD = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)\s*:?\s*(.*)", re.DOTALL)
+_KEYWORD = re.compile(r"([A-Za-z_][A-Za-z_0-9]*+)\s*+:?\s*+(.*)", re.DOTALL)
+_TOUR = re.compile(r"^[ \t]*+(?:TYPE\s*+:?\s*+TOUR\b|TOUR_SECTION)", re.MULTILINE)
 
 
 @dataclass
@@ -84,6 +84,8 @@ class Cities:
     coordinates: Array
     matrix: Array | None
     notes: list[str]
+    fixed_edges: Array | None = None
+    tour: Array | None = None
 
     def instance(self, source: Source, problem: str) -> Instance:
         """The instance of `tsp`."""
@@ -93,6 +95,9 @@ class Cities:
             arrays["matrix"] = self.matrix
         if not np.array_equal(self.ids, np.arange(1, n + 1)):
             arrays["names"] = self.ids.astype(str)
+        for name, rows in (("fixed_edges", self.fixed_edges), ("tour", self.tour)):
+            if rows is not None:
+                arrays[name] = rows
         return Instance(
             problem=problem,
             name=self.name,
@@ -126,7 +131,7 @@ def _is_tour(source: Source) -> bool:
     head = source.text[:10_000].upper()
     if "EDGE_WEIGHT_TYPE" in head:
         return False
-    return re.search(r"^\s*(TYPE\s*:?\s*TOUR\b|TOUR_SECTION)", head, re.MULTILINE) is not None
+    return _TOUR.search(head) is not None
 
 
 class _File:
@@ -146,6 +151,7 @@ class _File:
         self.display: tuple[Array, Array] | None = None
         self.weights: Array | None = None
         self.tour: list[int] = []
+        self.fixed: list[int] = []
         self._ended = False
         self._read(source.lines())
 
@@ -177,10 +183,17 @@ class _File:
                 self.weights = self._matrix(lines, line)
             elif word == "TOUR_SECTION":
                 self.tour = self._ids(lines, line)
-            elif word in _REFUSED:
-                raise source.error(f"{word}: {_REFUSED[word]}", line)
+            elif word == "FIXED_EDGES_SECTION":
+                self.fixed = self._ids(lines, line, 2 * self.dimension(line))
+                if len(self.fixed) % 2:
+                    raise source.error("an edge has two cities, the last one here has one", line)
             else:
-                known = suggest("TSPLIB keyword", clean(word, 40), [*_WORDS, *_SECTIONS, "EOF"])
+                known = suggest(
+                    "TSPLIB keyword",
+                    clean(word, 40),
+                    [*_WORDS, *_SECTIONS, "EOF"],
+                    None if value else [*_SECTIONS, "EOF"],  # a section has no value
+                )
                 raise source.error(known, line)
 
     def dimension(self, line: int) -> int:
@@ -227,7 +240,9 @@ class _File:
         while len(values) < count:
             line, text = next(lines, (0, ""))
             if not text or text[0].isalpha():
-                raise source.error(f"{len(values)} weights follow, {layout} has {count}", begin)
+                raise source.error(
+                    f"{of_things(len(values), 'weights')} follow, {layout} has {count}", begin
+                )
             for found in _TOKEN.finditer(text):
                 values.append(source.real(found[0], "a weight", line, low=0.0))
                 if len(values) > count:
@@ -262,8 +277,8 @@ class _File:
         np.fill_diagonal(square, 0.0)
         return square
 
-    def _ids(self, lines: Lines, begin: int) -> list[int]:
-        """The cities of a tour up to -1, the end or the keyword EOF."""
+    def _ids(self, lines: Lines, begin: int, most: int = 0) -> list[int]:
+        """At most so many cities up to -1, the end or the keyword EOF; without, those of a tour."""
         source = self.source
         tour: list[int] = []
         ended = False
@@ -274,11 +289,15 @@ class _File:
                     self._ended = True
                     return tour
                 number = source.integer(found[0], "the id of a city", line, low=-1)
+                if number == -1 and most:
+                    return tour
                 if number == -1:
                     ended = True
                 elif ended:
                     raise source.error("a second tour begins, only one is read", line)
-                elif len(tour) == self.longest:
+                elif most and len(tour) == most:
+                    raise source.error(f"more than {most // 2} fixed edges", line)
+                elif not most and len(tour) == self.longest:
                     raise source.error(f"a tour of more than {self.longest} cities", line)
                 else:
                     tour.append(number)
@@ -329,7 +348,27 @@ def read(source: Source) -> Cities:
         notes.append("coordinates by multidimensional scaling of the matrix")
     name = clean(file.header.get("NAME", "")) or source.name
     metric = METRICS.get(rule, "explicit")
-    return Cities(name.removesuffix(".tsp"), metric, ids, coordinates, matrix, notes)
+    index = {str(number): city for city, number in enumerate(ids.tolist())}
+    fixed_edges, tour = _fixed_edges(file, index), None
+    if "TOUR_SECTION" in file.places:
+        tour = _tour(file, index, "the file")
+    cities = Cities(name.removesuffix(".tsp"), metric, ids, coordinates, matrix, notes)
+    cities.fixed_edges, cities.tour = fixed_edges, tour
+    return cities
+
+
+def _fixed_edges(file: _File, index: dict[str, int]) -> Array | None:
+    """The cities of edges that a tour has to use: (2, F); None where there are none."""
+    for number in file.fixed:
+        if str(number) not in index:
+            raise file.source.error(
+                f"a fixed edge names the city {number}, but there is no such city",
+                file.places["FIXED_EDGES_SECTION"],
+            )
+    if not file.fixed:
+        return None
+    ends = np.array([index[str(number)] for number in file.fixed], dtype=np.int64)
+    return np.ascontiguousarray(ends.reshape(-1, 2).T)
 
 
 def _computed(source: Source, rule: str, coordinates: Array) -> Array:
@@ -355,9 +394,10 @@ def write(instance: Instance) -> str:
         for k, (x, y) in zip(ids, coordinates.tolist(), strict=False)
     ]
     ours = {ours: theirs for theirs, ours in METRICS.items()}
+    limits = _written_limits(instance, list(map(str, ids)))
     if metric in ours:
         head += [f"EDGE_WEIGHT_TYPE : {ours[metric]}", "NODE_COORD_SECTION", *points]
-        return "\n".join([*head, "EOF", ""])
+        return "\n".join([*head, *limits, "EOF", ""])
     if instance.size > MAX_EXPLICIT:
         raise InstanceError(
             f"instance {instance.name!r}: TSPLIB has no type for {metric!r} distances, and a "
@@ -373,7 +413,18 @@ def write(instance: Instance) -> str:
         head.append(" ".join(spelled(value) for value in row.tolist()))
     if len(points):
         head += ["DISPLAY_DATA_SECTION", *points]
-    return "\n".join([*head, "EOF", ""])
+    return "\n".join([*head, *limits, "EOF", ""])
+
+
+def _written_limits(instance: Instance, ids: list[str]) -> list[str]:
+    """Lines of the edges that a tour has to use, and of the tour in force."""
+    lines = []
+    if "fixed_edges" in instance.arrays:
+        edges = instance.array("fixed_edges").T.tolist()
+        lines += ["FIXED_EDGES_SECTION", *(f"{ids[u]} {ids[v]}" for u, v in edges), "-1"]
+    if "tour" in instance.arrays:
+        lines += ["TOUR_SECTION", *(ids[city] for city in instance.array("tour").tolist()), "-1"]
+    return lines
 
 
 def read_tour(source: Source, instance: Instance) -> Array:
@@ -382,19 +433,23 @@ def read_tour(source: Source, instance: Instance) -> Array:
     file = _File(source, longest=n)
     if "TOUR_SECTION" not in file.places:
         raise source.error("there is no TOUR_SECTION")
-    begin = file.places["TOUR_SECTION"]
     names = instance.arrays.get("names")
     ids = [str(k) for k in range(1, n + 1)] if names is None else names.tolist()
-    index = {name: city for city, name in enumerate(ids)}
+    return _tour(file, {name: city for city, name in enumerate(ids)}, repr(instance.name))
+
+
+def _tour(file: _File, index: dict[str, int], owner: str) -> Array:
+    """The cities of a tour in order, by their ids."""
+    begin, left = file.places["TOUR_SECTION"], dict(index)
     tour: list[int] = []
     for number in file.tour:
-        city = index.pop(str(number), None)
+        city = left.pop(str(number), None)
         if city is None:
-            what = "twice" if str(number) in ids else f"but {instance.name!r} has no such city"
-            raise source.error(f"the tour names the city {number}, {what}", begin)
+            what = "twice" if str(number) in index else f"but {owner} has no such city"
+            raise file.source.error(f"the tour names the city {number}, {what}", begin)
         tour.append(city)
-    if index:
-        raise source.error(f"the tour leaves out the city {next(iter(index))}", begin)
+    if left:
+        raise file.source.error(f"the tour leaves out the city {next(iter(left))}", begin)
     return np.array(tour, dtype=np.int64)
 
 

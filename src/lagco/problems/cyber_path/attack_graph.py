@@ -8,9 +8,15 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.core.graph import GraphView
+from lagco.problems.cyber_path.catalogue.outcomes import (
+    ADMIN,
+    ALL_OUTCOMES,
+    ESCALATION,
+    OWNING,
+    USER,
+)
 from lagco.problems.cyber_path.knowledge import Knowledge
 from lagco.problems.cyber_path.network import GROUPS
-from lagco.problems.cyber_path.outcomes import ADMIN, ALL_OUTCOMES, ESCALATION, OWNING, USER
 
 
 class AttackGraph:
@@ -55,6 +61,9 @@ class AttackGraph:
         vector = self._vectors[vulnerability]
         if edge is None:
             edge = len(self._used)
+            if edge == len(self._text):
+                self._ends = np.pad(self._ends, ((0, 0), (0, edge)))
+                self._text = np.pad(self._text, ((0, edge), (0, 0)))
             self._edge_of[source, target] = edge
             self._used.append({vulnerability})
             self._ends[0, edge] = source
@@ -82,6 +91,8 @@ class AttackGraph:
         known.take(0, OWNING)
         known.raise_privilege(0, USER)
         for source, target, vulnerability in steps:
+            if vulnerability < 0:  # the attacker only is there
+                continue
             row = row_of[target]
             position = int((network.vulns[target] == vulnerability).nonzero()[0][0])
             outcomes = int(network.codes[target, position]) & ALL_OUTCOMES
@@ -91,7 +102,7 @@ class AttackGraph:
             if outcomes & ESCALATION:
                 known.raise_privilege(row, ADMIN)
             known.take(row, outcomes)
-            self.record(row_of[source], row, vulnerability)
+            self.record(row_of[source], row, int(network.stand_in[vulnerability]))
 
     def publish(self) -> None:
         """Bring the view up to date with what was touched."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from lagco.core.pooling import Mean
 from lagco.core.spec import Attribute, Component, Function, Graph, Node, Object
-from lagco.problems.cyber_path.network import GROUPS
-from lagco.problems.cyber_path.outcomes import OUTCOMES, PRIVILEGES
-from lagco.problems.cyber_path.vectors import (
+from lagco.instances.catalogue import OUTCOMES, PRIVILEGES
+from lagco.problems.cyber_path.catalogue.vectors import (
     REDUCED_WIDTH,
     TEXT_WIDTH,
     vulnerability_text_vector,
     vulnerability_vector,
 )
+from lagco.problems.cyber_path.network import GROUPS
 from lagco.problems.features import graph_observation
 
 VIEW = "attack_G"

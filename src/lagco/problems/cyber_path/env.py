@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import gymnasium as gym
@@ -11,26 +11,15 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.core.candidates import CandidateFeatures
+from lagco.core.events import Draft, Event
 from lagco.core.graph import GraphView
 from lagco.core.problem import Problem
-from lagco.core.references import named_start, reference_value
+from lagco.core.rewards.references import named_start, reference_value
 from lagco.core.spec import Attribute, Function
 from lagco.errors import UsageError
 from lagco.instances import Instance, References
 from lagco.problems.cyber_path.attack_graph import AttackGraph
-from lagco.problems.cyber_path.declarations import (
-    VIEW,
-    action_type,
-    edge_attributes,
-    node_attributes,
-    observation_type,
-    observed_attributes,
-)
-from lagco.problems.cyber_path.generator import draw_network
-from lagco.problems.cyber_path.kernels import promises, survey
-from lagco.problems.cyber_path.knowledge import SURVEYED, Knowledge
-from lagco.problems.cyber_path.network import DATA, FLAGS, FORM, GROUPS, read_network
-from lagco.problems.cyber_path.outcomes import (
+from lagco.problems.cyber_path.catalogue.outcomes import (
     ADMIN,
     ALL_OUTCOMES,
     DETECTED_POINTS,
@@ -46,8 +35,28 @@ from lagco.problems.cyber_path.outcomes import (
     RECON_POINTS,
     USER,
 )
+from lagco.problems.cyber_path.catalogue.vectors import load_vectors
+from lagco.problems.cyber_path.declarations import (
+    VIEW,
+    action_type,
+    edge_attributes,
+    node_attributes,
+    observation_type,
+    observed_attributes,
+)
+from lagco.problems.cyber_path.events import (
+    EVENTS,
+    NOTHING,
+    begun_at,
+    draw_changes,
+    forget_impossible,
+)
+from lagco.problems.cyber_path.generator import draw_network
+from lagco.problems.cyber_path.kernels import promises, survey
+from lagco.problems.cyber_path.knowledge import SURVEYED, Knowledge
+from lagco.problems.cyber_path.network import DATA, FLAGS, FORM, GROUPS, read_network
 from lagco.problems.cyber_path.planner import EACH, attack_worths, describe_attacks
-from lagco.problems.cyber_path.vectors import load_vectors
+from lagco.problems.cyber_path.reachability import replay
 
 #: what expected points count to the planner, which thus breaks ties by them
 _LEAST_WORTH = 1e-6
@@ -61,10 +70,13 @@ class CyberPath(Problem):
     of neutral descriptions.
 
     Instance: ``services`` (n, S) and ``vulns`` (n, V), ids of the catalogue padded with ``""``;
-    ``data`` (n,) 0 or 1; the chances ``p_recon``, ``p_feature_visible``, ``p_detection`` and
-    ``p_data_present`` in ``params``, and ``vigilance`` (0 where it is left out).
+    ``data`` (n,) 0 or 1; ``reach`` (n, n, V) where not every source reaches every service;
+    ``own_vulnerabilities`` in ``params`` beside the catalogue, the chances ``p_recon``,
+    ``p_feature_visible``, ``p_detection`` and ``p_data_present``, and ``vigilance`` (0 where it is
+    left out).
     Start: one host is owned with user privilege (drawn at random; ``current``: ``params["start"]``
-    where there is one; or a host given as a number), every other host is visible with chance
+    where there is one; a host given as a number; or steps taken so far, after which only the hosts
+    on the way are visible), every other host is visible with chance
     p_recon. When a host becomes visible, each of its feature groups (services, vulnerabilities,
     data, flags) shows with chance p_feature_visible.
 
@@ -116,6 +128,8 @@ class CyberPath(Problem):
     """
 
     name = "cyber-path"
+    candidate_columns = EACH
+    events = EVENTS
     form = FORM
     maximise = True
     episode_coefficient = 3
@@ -133,7 +147,8 @@ class CyberPath(Problem):
             rng: source of everything random.
             size: number of hosts.
             profile: ``guarded``: one way into each host, half of them for administrators only, and
-                a network that watches; ``open``: several ways into most hosts, for every user.
+                a network that watches; ``open``: several ways into most hosts, for every user;
+                ``released``: likewise, with more in sight.
         """
         return draw_network(rng, size, profile)
 
@@ -165,7 +180,8 @@ class CyberPath(Problem):
         """The most hosts that can be owned, from the best start and with luck."""
         from lagco.problems.cyber_path.reachability import solve_reachability
 
-        return solve_reachability(instance).value
+        found = solve_reachability(instance)
+        return found.value if found.status == "optimal" else None
 
     @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
@@ -177,9 +193,23 @@ class CyberPath(Problem):
     @classmethod
     def evaluate_solution(cls, instance: Instance, solution: Array) -> float:
         """Hosts owned after attack steps (k, 3) as in :meth:`solution`, all of them successful."""
-        from lagco.problems.cyber_path.reachability import replay
-
         return float(replay(read_network(instance), solution, instance.name))
+
+    @classmethod
+    def repair(cls, draft: Draft) -> None:
+        """Steps that the network no longer allows are forgotten, and what they led to."""
+        forget_impossible(draft)
+
+    @classmethod
+    def draw_events(
+        cls, instance: Instance, rng: np.random.Generator, step: float = 60.0
+    ) -> Iterator[tuple[float, Event]]:
+        """Patches, hosts that come and hosts that are cut off: one every `step` seconds."""
+        return draw_changes(instance, rng, step)
+
+    def event_state(self) -> Array:
+        """Where the attack began, and the steps that succeeded since: (k + 1, 3)."""
+        return begun_at(self._first, self.solution())
 
     def _load(self, instance: Instance) -> None:
         n = instance.size
@@ -229,6 +259,9 @@ class CyberPath(Problem):
 
     def _begin(self, start: Any, rng: np.random.Generator) -> None:
         n = self._network.size
+        if isinstance(start, np.ndarray | list | tuple):
+            self._go_on_from(np.asarray(start, dtype=np.int64).reshape(-1, 3))
+            return
         first = self._start_host(start)
         if first is None:
             first = int(rng.integers(n))
@@ -237,6 +270,7 @@ class CyberPath(Problem):
         self._graph.clear()
         self._hidden[:] = True
         self._hidden[first] = False
+        self._first = first
         self._owned = 1
         self._scans = 0
         self._num_executed = 0
@@ -246,6 +280,23 @@ class CyberPath(Problem):
         knowledge.take(0, OWNING)
         knowledge.raise_privilege(0, USER)
         self._scan(rng)
+        self._publish()
+
+    def _go_on_from(self, steps: Array) -> None:
+        """Begin where attack steps have led; no other host is visible."""
+        first, taken = int(steps[0, 0]), steps[steps[:, 2] != NOTHING]
+        replay(self._network, taken, self.instance.name)  # says what is wrong with them
+        self._first = first
+        self._scans = 1
+        self._detected = False
+        self._executed = np.zeros((len(taken) + self.episode_length, 3), dtype=np.int64)
+        self._executed[: len(taken)] = taken
+        self._num_executed = len(taken)
+        self._set_traces(0)
+        self._graph.show([[first, first, NOTHING], *taken.tolist()])
+        self._hidden[:] = True
+        self._hidden[self._knowledge.host[: self._knowledge.size]] = False
+        self._owned = int(self.recompute_objective())
         self._publish()
 
     def _start_host(self, start: Any) -> int | None:
@@ -321,7 +372,7 @@ class CyberPath(Problem):
         source_host = knowledge.host[source]
         self._executed[self._num_executed] = source_host, host, vulnerability
         self._num_executed += 1
-        self._graph.record(source, target, vulnerability)
+        self._graph.record(source, target, int(network.stand_in[vulnerability]))
         self._publish()
         return {name: worth * self._unit_reward for name, worth in points.items()}
 
@@ -336,11 +387,8 @@ class CyberPath(Problem):
         known = self._knowledge
         self._new_hosts = self._expected_new_hosts()
         least = self._network.chances["p_detection"]
-        self._num_valid, self._unknown, self._locked = survey(
-            known.size, known.taken, known.privilege, known.counts, known.codes, known.shown,
-            known.data_chance, self._risk, least, self._new_hosts, known.gain, known.risk,
-            known.locked, known.base, known.ahead,
-        )  # fmt: skip
+        found = survey(known.size, known.arrays, self._risk, least, self._new_hosts)
+        self._num_valid, self._unknown, self._locked = found
         known.touched.extend(SURVEYED)
         self._graph.publish()
 
@@ -431,25 +479,20 @@ class CyberPath(Problem):
         """Promise, risk, what would be new, what it opens, and the privileges of attacks."""
         known = self._knowledge
         rows = np.ascontiguousarray(actions, dtype=np.int64)
-        each = np.empty((len(rows), EACH), dtype=np.float32)
-        describe_attacks(
-            rows, self._network.vigilance, self._situation(self._graph.view), known.size,
-            known.taken, known.privilege, known.codes, known.risk, known.locked, known.base,
-            known.ahead, each,
-        )  # fmt: skip
-        return CandidateFeatures(each)
+        each = EACH.records(len(rows))
+        situation = self._situation(self._graph.view)
+        describe_attacks(rows, self._network.vigilance, situation, known.size, known.arrays, each)
+        return CandidateFeatures(EACH.matrix(each))
 
     def advise(self) -> Array:
         """The attacks that a planner finds most worth trying: from the base, or local (k, 3)."""
         known = self._knowledge
         rows = self.valid_actions()
-        rows = rows[(known.base[rows[:, 0]] == 1) | (rows[:, 0] == rows[:, 1])]
+        if not self._network.reach.size:  # else not all can be tried from the base
+            rows = rows[(known.base[rows[:, 0]] == 1) | (rows[:, 0] == rows[:, 1])]
         if not len(rows):
             return rows
-        worths: Array = attack_worths(
-            rows, self._network.vigilance, known.size, known.taken, known.codes, known.risk,
-            known.ahead,
-        )  # fmt: skip
+        worths: Array = attack_worths(rows, self._network.vigilance, known.size, known.arrays)
         worths += _LEAST_WORTH * self.preview(rows)
         return rows[worths >= worths.max() - _ROUNDING]
 

@@ -10,19 +10,15 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.errors import InstanceError, UsageError, suggest
 from lagco.instances import Instance
-from lagco.problems.cyber_path.catalogue import Catalogue, load_catalogue
+from lagco.instances.catalogue import PRIVILEGE_BIT, Catalogue, load_catalogue
+from lagco.problems.cyber_path.catalogue.outcomes import ADMIN, DISCOVERY, RECON
 from lagco.problems.cyber_path.network import read_network
-from lagco.problems.cyber_path.outcomes import ADMIN, DISCOVERY, PRIVILEGE_BIT, RECON
 from lagco.problems.cyber_path.profiles import PROFILES, Slots
 from lagco.problems.cyber_path.reachability import reachable_sizes
+from lagco.results.numbers import of_things
 
 NODES = (10, 20)
 VULNS_PER_NODE = 5
-OVERLAP = (0.0, 0.1)
-DATA_PRESENT = (0.6, 0.9)
-FEATURE_VISIBLE = (0.5, 0.7)
-RECON_CHANCE = (0.2, 0.4)
-DETECTION = (0.05, 0.2)
 #: share of the hosts that can be owned from every start
 REACHABLE = 0.9
 
@@ -44,11 +40,11 @@ def draw_network(rng: np.random.Generator, size: int | None, profile: str) -> In
         raise InstanceError(f"cyber-path: size {n} is too small, an attack needs 2 hosts")
     params: dict[str, Any] = {
         "n_vulns_per_node": VULNS_PER_NODE,
-        "vulns_overlap": float(rng.uniform(*OVERLAP)),
-        "p_data_present": float(rng.uniform(*DATA_PRESENT)),
-        "p_feature_visible": float(rng.uniform(*FEATURE_VISIBLE)),
-        "p_recon": float(rng.uniform(*RECON_CHANCE)),
-        "p_detection": float(rng.uniform(*DETECTION)),
+        "vulns_overlap": float(rng.uniform(*kind.overlap)),
+        "p_data_present": float(rng.uniform(*kind.data)),
+        "p_feature_visible": float(rng.uniform(*kind.feature_visible)),
+        "p_recon": float(rng.uniform(*kind.recon)),
+        "p_detection": float(rng.uniform(*kind.detection)),
         "goal": "control",
         "fully_connected": True,
     }
@@ -62,7 +58,9 @@ def draw_network(rng: np.random.Generator, size: int | None, profile: str) -> In
         reached = reachable_sizes(read_network(instance), lucky=False)
         if reached.min() >= math.ceil(REACHABLE * n):
             return instance
-    raise InstanceError(f"cyber-path: no network of {n} hosts with enough that can be owned")
+    raise InstanceError(
+        f"cyber-path: no network of {of_things(n, 'hosts')} with enough that can be owned"
+    )
 
 
 def draw_vulnerabilities(rng: np.random.Generator, slots: Slots, overlap: float) -> Array:

@@ -1,16 +1,18 @@
 """Compiled rules over the agent's knowledge: validity and promise of attacks.
 
-Arrays are in rows (visible hosts in order of discovery): `taken` (n,) outcomes that took effect,
-`privilege` (n,), `counts` (n,) known vulnerabilities, `codes` (n, V). None holds anything hidden.
+Arrays are in rows (visible hosts in order of discovery). None holds anything hidden.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from lagco.problems.cyber_path.network import VULNERABILITIES
-from lagco.problems.cyber_path.outcomes import (
+from lagco.arrays import Array
+from lagco.instances.catalogue import LOCAL_BIT, PRIVILEGE_BIT
+from lagco.problems.cyber_path.catalogue.outcomes import (
     COLLECTION,
     DENIAL,
     DENIAL_POINTS,
@@ -22,31 +24,75 @@ from lagco.problems.cyber_path.outcomes import (
     EVASION,
     EVASION_POINTS,
     EXFILTRATION,
-    LOCAL_BIT,
     OWNED_POINTS,
     OWNING,
     PERSISTENCE,
-    PRIVILEGE_BIT,
     RECON,
     RECON_POINTS,
     SMALL_POINTS,
 )
+from lagco.problems.cyber_path.network import VULNERABILITIES
+
+
+class Known(NamedTuple):
+    """Arrays of :class:`~lagco.problems.cyber_path.knowledge.Knowledge`.
+
+    Attributes:
+        taken: int32 (n,) outcomes that took effect, as bits
+        privilege: int8 (n,) that is held
+        counts: int32 (n,) known vulnerabilities
+        codes: int32 (n, V) of these
+        shown: int8 (n, 4) feature groups that are shown
+        data_chance: (n,) chance that there is data
+        gain: (n,) the best promise over 20 points; a survey writes this and the rest
+        risk: (n,) chance of detection
+        locked: (n,) whether all known ways in need more privilege than any usable source holds
+        base: (n,) whether it is the first of the usable sources with the highest privilege
+        ahead: (n, V, AHEAD) per known vulnerability its promise, which of its outcomes have not
+            taken effect on its host, and what it opens: hosts found, hosts shown, hosts unlocked
+            (log1p each), risk removed
+        host: int64 (n,) host of each row
+        reach: int8 (n, n, V) what hosts reach; (0, 0, 0) where they reach everything
+    """
+
+    taken: Array
+    privilege: Array
+    counts: Array
+    codes: Array
+    shown: Array
+    data_chance: Array
+    gain: Array
+    risk: Array
+    locked: Array
+    base: Array
+    ahead: Array
+    host: Array
+    reach: Array
+
+
+@njit(cache=True)
+def reaches(reach, source, target, position):  # type: ignore[no-untyped-def]
+    """Whether a host reaches the service of a vulnerability on another; its own it always does."""
+    return reach.shape[0] == 0 or source == target or reach[source, target, position] != 0
 
 
 @njit(cache=True, inline="always")
-def _fits(source, target, code, taken, privilege):  # type: ignore[no-untyped-def]
-    """Whether the vulnerability `code` of a usable target may be used from `source`."""
+def _fits(source, target, position, known):  # type: ignore[no-untyped-def]
+    """Whether a known vulnerability of a usable target may be used from `source`."""
+    taken, code = known.taken, known.codes[target, position]
     if taken[source] & OWNING == 0 or taken[source] & DENIAL != 0:
         return False
     if code >> LOCAL_BIT & 1 and source != target:
         return False
-    return privilege[source] >= code >> PRIVILEGE_BIT
+    if not reaches(known.reach, known.host[source], known.host[target], position):
+        return False
+    return known.privilege[source] >= code >> PRIVILEGE_BIT
 
 
 @njit(cache=True)
-def are_valid(actions, taken, privilege, counts, codes):  # type: ignore[no-untyped-def]
+def are_valid(actions, known):  # type: ignore[no-untyped-def]
     """Validity of raw actions (k, 3): bool (k,). Rows of hidden hosts have taken = counts = 0."""
-    n = len(taken)
+    n, taken, counts = len(known.taken), known.taken, known.counts
     valid = np.zeros(len(actions), dtype=np.bool_)
     for a in range(len(actions)):
         source, target, position = actions[a, 0], actions[a, 1], actions[a, 2]
@@ -54,44 +100,40 @@ def are_valid(actions, taken, privilege, counts, codes):  # type: ignore[no-unty
             continue
         if position < 0 or position >= counts[target] or taken[target] & DENIAL != 0:
             continue
-        valid[a] = _fits(source, target, codes[target, position], taken, privilege)
+        valid[a] = _fits(source, target, position, known)
     return valid
 
 
 @njit(cache=True)
-def valid_mask(size, taken, privilege, counts, codes):  # type: ignore[no-untyped-def]
+def valid_mask(size, known):  # type: ignore[no-untyped-def]
     """Validity of every raw action, the last part running fastest: bool (n·n·V,)."""
-    n, width = codes.shape
+    taken, counts = known.taken, known.counts
+    n, width = known.codes.shape
     mask = np.zeros((n, n, width), dtype=np.bool_)
     for source in range(size):
         if taken[source] & OWNING == 0 or taken[source] & DENIAL != 0:
             continue
-        held = privilege[source]
         for target in range(size):
             if taken[target] & DENIAL == 0:
                 for position in range(counts[target]):
-                    code = codes[target, position]
-                    near = source == target or code >> LOCAL_BIT & 1 == 0
-                    mask[source, target, position] = near and held >= code >> PRIVILEGE_BIT
+                    mask[source, target, position] = _fits(source, target, position, known)
     return mask.reshape(-1)
 
 
 @njit(cache=True)
-def list_valid(first, total, size, taken, privilege, counts, codes):  # type: ignore[no-untyped-def]
+def list_valid(first, total, size, known):  # type: ignore[no-untyped-def]
     """`total` valid actions from the `first` on, in the order of the mask: int64 (total, 3)."""
+    taken, counts = known.taken, known.counts
     listed = np.empty((total, 3), dtype=np.int64)
     found = -first
     for source in range(size):
         if taken[source] & OWNING == 0 or taken[source] & DENIAL != 0:
             continue
-        held = privilege[source]
         for target in range(size):
             if taken[target] & DENIAL != 0:
                 continue
             for position in range(counts[target]):
-                code = codes[target, position]
-                near = source == target or code >> LOCAL_BIT & 1 == 0
-                if near and held >= code >> PRIVILEGE_BIT:
+                if _fits(source, target, position, known):
                     if found >= 0:
                         listed[found, 0] = source
                         listed[found, 1] = target
@@ -141,22 +183,14 @@ def promises(actions, taken, codes, data_chance, p_detection, new_hosts):  # typ
 
 
 @njit(cache=True)
-def survey(  # type: ignore[no-untyped-def]
-    size, taken, privilege, counts, codes, shown, data_chance, p_detection, p_least, new_hosts,
-    gain, risk, locked, base, ahead,
-):  # fmt: skip
-    """Look at everything that could be tried.
+def survey(size, known, p_detection, p_least, new_hosts):  # type: ignore[no-untyped-def]
+    """Look at everything that could be tried, and write what it promises to the known arrays.
 
     Returns how many actions are valid, of how many hosts the vulnerabilities are unknown, and how
     many hosts are locked.
-
-    Writes per row: to `gain` (n,) the best promise over 20 points, to `risk` (n,) the chance of
-    detection, to `locked` (n,) whether all known ways into the host need more privilege than any
-    usable source holds, to `base` (n,) whether it is the base, the first of the usable sources
-    with the highest privilege. Writes to `ahead` (n, V, AHEAD) for every known vulnerability: its
-    promise, which of its outcomes have not taken effect on its host, and what it opens: hosts
-    found, hosts shown, hosts unlocked (log1p each), risk removed.
     """
+    taken, privilege, counts, codes, shown, data_chance = known[:6]
+    gain, risk, locked, base, ahead = known[6:11]
     able = np.zeros(3, dtype=np.int64)  # usable sources with at least that privilege
     first = -1
     for row in range(size):
@@ -171,7 +205,7 @@ def survey(  # type: ignore[no-untyped-def]
     num_unknown, num_locked = 0, 0
     for row in range(size):
         num_unknown += shown[row, VULNERABILITIES] == 0
-        locked[row] = _is_locked(row, taken, counts, codes, able)
+        locked[row] = _is_locked(row, size, known, able)
         num_locked += locked[row]
     found, seen, unlocked = np.log1p(new_hosts), np.log1p(num_unknown), np.log1p(num_locked)
     opened = ahead.shape[2] - 4
@@ -193,10 +227,7 @@ def survey(  # type: ignore[no-untyped-def]
                 ahead[row, position, opened + 1] = seen if code & DISCOVERY else 0.0
                 ahead[row, position, opened + 2] = unlocked if admin else 0.0
                 ahead[row, position, opened + 3] = p_detection - p_least if code & EVASION else 0.0
-                if code >> LOCAL_BIT & 1:
-                    ways = 1 if _fits(row, row, code, taken, privilege) else 0
-                else:
-                    ways = able[code >> PRIVILEGE_BIT]
+                ways = _ways(row, position, size, known, able)
                 if ways > 0:
                     if open_here == 0 or value > best:
                         best = value
@@ -208,16 +239,31 @@ def survey(  # type: ignore[no-untyped-def]
     return total, num_unknown, num_locked
 
 
+@njit(cache=True)
+def _ways(row, position, size, known, able):  # type: ignore[no-untyped-def]
+    """From how many sources a vulnerability may be used; able (3,) have at least each privilege."""
+    code = known.codes[row, position]
+    if code >> LOCAL_BIT & 1:
+        return 1 if _fits(row, row, position, known) else 0
+    if known.reach.shape[0] == 0:
+        return able[code >> PRIVILEGE_BIT]
+    ways = 0
+    for source in range(size):
+        ways += _fits(source, row, position, known)
+    return ways
+
+
 @njit(cache=True, inline="always")
-def _is_locked(row, taken, counts, codes, able):  # type: ignore[no-untyped-def]
+def _is_locked(row, size, known, able):  # type: ignore[no-untyped-def]
     """Whether ways into a host that is not owned are known, but none that a source may use."""
+    taken, counts, codes = known.taken, known.counts, known.codes
     if taken[row] & (OWNING | DENIAL) != 0:
         return False
-    known = False
+    found = False
     for position in range(counts[row]):
         code = codes[row, position]
         if code & OWNING != 0 and code >> LOCAL_BIT & 1 == 0:
-            known = True
-            if able[code >> PRIVILEGE_BIT] > 0:
+            found = True
+            if _ways(row, position, size, known, able) > 0:
                 return False
-    return known
+    return found

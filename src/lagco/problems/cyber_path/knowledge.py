@@ -12,7 +12,18 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.problems.cyber_path.kernels import are_valid, list_valid, valid_mask
+from lagco.instances.catalogue import LOCAL_BIT, OUTCOMES, PRIVILEGE_BIT
+from lagco.problems.cyber_path.catalogue.outcomes import (
+    COLLECTION,
+    DENIAL,
+    DISCOVERY,
+    EVASION,
+    EXFILTRATION,
+    OWNING,
+    PERSISTENCE,
+    RECON,
+)
+from lagco.problems.cyber_path.kernels import Known, are_valid, list_valid, reaches, valid_mask
 from lagco.problems.cyber_path.network import (
     DATA,
     GROUP_COLUMNS,
@@ -20,19 +31,6 @@ from lagco.problems.cyber_path.network import (
     VULNERABILITIES,
     Network,
     host_columns,
-)
-from lagco.problems.cyber_path.outcomes import (
-    COLLECTION,
-    DENIAL,
-    DISCOVERY,
-    EVASION,
-    EXFILTRATION,
-    LOCAL_BIT,
-    OUTCOMES,
-    OWNING,
-    PERSISTENCE,
-    PRIVILEGE_BIT,
-    RECON,
 )
 
 #: what `ahead` says of each vulnerability: promise, fresh outcomes, and what it opens
@@ -65,7 +63,9 @@ class Knowledge:
         data_chance: float64 (n,), chance that there is data: 0 or 1 once shown.
         columns: named feature arrays, n rows each.
         ahead: float32 (n, V, AHEAD), what each known vulnerability promises.
-        vulns: list per visible host of its known vulnerabilities (positions in the catalogue).
+        arrays: the arrays that compiled code reads and writes.
+        vulns: list per visible host of its known vulnerabilities (entries of the catalogue, for own
+            ones those that stand in).
         touched: columns and rows written since :meth:`clear_touched`.
     """
 
@@ -74,7 +74,8 @@ class Knowledge:
         self.network = network
         self.hidden_columns = host_columns(network, features)
         self.lists: list[list[int]] = [
-            row[:count].tolist() for row, count in zip(network.vulns, network.counts, strict=True)
+            network.stand_in[row[:count]].tolist()
+            for row, count in zip(network.vulns, network.counts, strict=True)
         ]
         self.size = 0
         self.unshown = 0  # feature groups of visible hosts that are not shown
@@ -101,6 +102,10 @@ class Knowledge:
         self.risk = self.columns["risk"]
         self.locked = self.columns["locked"]
         self.base = self.columns["base"]
+        self.arrays = Known(
+            self.taken, self.privilege, self.counts, self.codes, self.shown, self.data_chance,
+            self.gain, self.risk, self.locked, self.base, self.ahead, self.host, network.reach,
+        )  # fmt: skip
         self.vulns: list[list[int]] = []
         self.touched: list[tuple[str, Any]] = []
 
@@ -193,20 +198,21 @@ class Knowledge:
         code = int(self.codes[target, position])
         if code >> LOCAL_BIT & 1 and source != target:
             return False
+        if not reaches(self.network.reach, self.host[source], self.host[target], position):
+            return False
         return bool(self.privilege[source] >= code >> PRIVILEGE_BIT)
 
     def are_open(self, attacks: Array) -> Array:
         """The same for attacks (k, 3): (k,)."""
-        found: Array = are_valid(attacks, self.taken, self.privilege, self.counts, self.codes)
+        found: Array = are_valid(attacks, self.arrays)
         return found
 
     def open_mask(self) -> Array:
         """The same for all triples of source, target and position: (n·n·V,)."""
-        found: Array = valid_mask(self.size, self.taken, self.privilege, self.counts, self.codes)
+        found: Array = valid_mask(self.size, self.arrays)
         return found
 
     def list_open(self, first: int, total: int) -> Array:
         """So many attacks that can be tried, in order from number `first`: (total, 3)."""
-        known = self.size, self.taken, self.privilege, self.counts, self.codes
-        found: Array = list_valid(first, total, *known)
+        found: Array = list_valid(first, total, self.size, self.arrays)
         return found

@@ -10,14 +10,16 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.instances import ArrayForm, Instance, InstanceForm
-from lagco.problems.cyber_path.catalogue import load_catalogue
-from lagco.problems.cyber_path.vectors import (
+from lagco.instances.own_catalogue import OWN, catalogue_of, stand_ins
+from lagco.problems.cyber_path.catalogue.vectors import (
     load_vectors,
     local_flags,
     needed_flags,
     outcome_flags,
 )
 
+#: array (n, n, V): whether a source reaches the service of a target's vulnerability; all without
+REACH = "reach"
 #: what an instance holds
 FORM = InstanceForm(
     arrays={
@@ -25,8 +27,14 @@ FORM = InstanceForm(
         "services": ArrayForm("text", ("size", None)),
         "data": ArrayForm("integer", ("size",), low=0, below=2),
         "names": ArrayForm("text", ("size",), optional=True),
+        REACH: ArrayForm("integer", ("size", "size", None), low=0, below=2, optional=True),
     },
-    params={"properties": {"start": {"type": ["integer", "null"], "minimum": 0}}},
+    params={
+        "properties": {
+            "start": {"type": ["integer", "null"], "minimum": 0},
+            OWN: {"type": "array", "items": {"type": "object"}},
+        }
+    },
     solution=ArrayForm("integer", (None, 3), low=0),
 )
 CHANCES = ("p_feature_visible", "p_recon", "p_detection", "p_data_present")
@@ -53,6 +61,8 @@ class Network:
         codes: int32 (n, V), outcomes, access and privilege (see `outcomes`); 0 beyond the last.
         data: int8 (n,), whether there is data to take away.
         services: positions in the catalogue, per host.
+        stand_in: entry of the package's catalogue whose text each vulnerability has.
+        reach: int8 (n, n, V), what sources reach; (0, 0, 0) where they reach everything.
         chances: the four probabilities of the instance.
         vigilance: what each trace adds to the chance of detection.
     """
@@ -64,6 +74,8 @@ class Network:
     codes: Array
     data: Array
     services: list[Array]
+    stand_in: Array
+    reach: Array
     chances: dict[str, float]
     vigilance: float
 
@@ -76,7 +88,7 @@ def read_network(instance: Instance) -> Network:
     """
     who = f"instance {instance.name!r}"
     n = instance.size
-    catalogue = load_catalogue()
+    catalogue = catalogue_of(instance)
     vuln_ids, service_ids, data = (instance.array(k) for k in ("vulns", "services", "data"))
     for name, array, ndim in (
         ("vulns", vuln_ids, 2),
@@ -103,6 +115,12 @@ def read_network(instance: Instance) -> Network:
                 )
         vulns[host, : len(found)] = found
         services.append(np.array(running, dtype=np.int64))
+    service_texts, stand_in = stand_ins(catalogue)
+    reach = instance.arrays.get(REACH, np.zeros((0, 0, 0))).astype(np.int8)
+    if reach.size and reach.shape[2] != vulns.shape[1]:
+        raise InstanceError(
+            f"{who}: reach has shape {reach.shape}, expected ({n}, {n}, {vulns.shape[1]})"
+        )
     return Network(
         size=n,
         width=vulns.shape[1],
@@ -110,7 +128,9 @@ def read_network(instance: Instance) -> Network:
         counts=(vulns >= 0).sum(axis=1).astype(np.int32),
         codes=np.where(vulns >= 0, catalogue.codes[vulns], 0).astype(np.int32),
         data=data.astype(np.int8),
-        services=services,
+        services=[service_texts[running] for running in services],
+        stand_in=stand_in,
+        reach=reach,
         chances=_chances(who, instance),
         vigilance=_vigilance(who, instance),
     )
@@ -170,7 +190,7 @@ def host_columns(network: Network, features: str) -> dict[str, Array]:
         "requirements": np.einsum("hv,hvp->hp", share, needed_flags(codes)),
         "local": np.einsum("hv,hv->h", share, local_flags(codes)),
         "vulnerability_text": np.einsum(
-            "hv,hvd->hd", share, vectors.vulnerabilities[network.vulns]
+            "hv,hvd->hd", share, vectors.vulnerabilities[network.stand_in[network.vulns]]
         ),
     }
     return {k: np.asarray(v, dtype=np.float32) for k, v in columns.items()} | {"data": network.data}

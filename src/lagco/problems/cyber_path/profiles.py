@@ -13,20 +13,19 @@ from functools import lru_cache
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.problems.cyber_path.catalogue import load_catalogue
-from lagco.problems.cyber_path.outcomes import (
+from lagco.instances.catalogue import LOCAL_BIT, PRIVILEGE_BIT, load_catalogue
+from lagco.problems.cyber_path.catalogue.outcomes import (
     ADMIN,
     DISCOVERY,
     ESCALATION,
     EVASION,
-    LOCAL_BIT,
     OWNING,
-    PRIVILEGE_BIT,
     RECON,
 )
 
 #: slots of n hosts with `count` vulnerabilities each
 Slots = list[list[Array]]
+Range = tuple[float, float]
 
 #: `open` draws from the entries that the catalogue had when it was the only profile
 OPEN_ENTRIES = 162
@@ -43,10 +42,21 @@ class Profile:
     Attributes:
         slots: draws the slots of a network from (rng, hosts, vulnerabilities per host).
         vigilance: range that the instance's vigilance is drawn from; None: there is none.
+        overlap: of the chance that a vulnerability is shared with another host; the ranges of the
+            paper's text, like those below.
+        data: of the chance that a host has data.
+        feature_visible: of the chance that a group of features shows.
+        recon: of the chance that a host becomes visible.
+        detection: of the chance that an attempt is detected.
     """
 
     slots: Callable[[np.random.Generator, int, int], Slots]
     vigilance: tuple[float, float] | None = None
+    overlap: Range = (0.0, 0.1)
+    data: Range = (0.6, 0.9)
+    feature_visible: Range = (0.5, 0.7)
+    recon: Range = (0.2, 0.4)
+    detection: Range = (0.05, 0.2)
 
 
 @dataclass(frozen=True)
@@ -124,4 +134,11 @@ def guarded_slots(rng: np.random.Generator, n: int, count: int) -> Slots:
 PROFILES = {
     "guarded": Profile(guarded_slots, vigilance=(0.05, 0.08)),
     "open": Profile(open_slots),
+    "released": Profile(
+        open_slots,
+        overlap=(0.0, 0.33),
+        data=(0.9, 1.0),
+        feature_visible=(0.7, 0.9),
+        recon=(0.4, 0.6),
+    ),
 }

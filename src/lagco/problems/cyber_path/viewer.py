@@ -7,14 +7,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lagco.core.drawing import BLUE, DARK, GOLD, GREY, PALE, RED, draw_legend, label, mark
 from lagco.core.graph import GraphView
+from lagco.core.pictures.drawing import (
+    BLUE,
+    DARK,
+    GOLD,
+    GREY,
+    LIGHT,
+    PALE,
+    RED,
+    draw_legend,
+    label,
+    mark,
+)
 from lagco.instances import Instance
 from lagco.instances.formats.hosts import host_names
+from lagco.problems.cyber_path.catalogue.outcomes import ADMIN
 from lagco.problems.cyber_path.network import VULNERABILITIES
-from lagco.problems.cyber_path.outcomes import ADMIN
+from lagco.problems.cyber_path.patches.patching import Patching
+from lagco.results.numbers import of_things
 
 _SHORT = 3  # letters of a name that fit into a host
+_PATCHES = 12  # that are shown at most
 
 
 def draw_attacks(
@@ -41,7 +55,9 @@ def draw_attacks(
     axes.set_xlim(-reach, reach)
     axes.set_ylim(-reach, reach)
     draw_legend(axes, _entries())
-    axes.set_title(f"{int(owned.sum())} of {num_hosts} hosts owned, {size} visible", fontsize=8)
+    axes.set_title(
+        f"{int(owned.sum())} of {of_things(num_hosts, 'hosts')} owned, {size} visible", fontsize=8
+    )
 
 
 def _draw_arrows(axes: Any, view: GraphView, points: Any, owned: Any, radius: float) -> None:
@@ -116,3 +132,29 @@ def _entries() -> list[Any]:
         mark("evaded", "white", GOLD),
         mark("hidden", GREY, size=3),
     ]
+
+
+def draw_patches(axes: Any, patching: Patching, names: list[str], patched: Any) -> None:
+    """Hosts that are owned after each single patch, the most useful first; those chosen in blue."""
+    before = patching.attack(frozenset())
+    ranked = sorted(
+        range(len(names)), key=lambda patch: (*patching.attack(frozenset([patch]))[:2], patch)
+    )
+    shown = [patch for patch in ranked if patched[patch]]
+    shown = (shown + [patch for patch in ranked if not patched[patch]])[:_PATCHES]
+    shown.sort(key=ranked.index, reverse=True)
+    owned = [patching.attack(frozenset([patch])).owned for patch in shown]
+    colours = [BLUE if patched[patch] else LIGHT for patch in shown]
+    axes.barh(range(len(shown)), owned, color=colours)
+    for place, (patch, value) in enumerate(zip(shown, owned, strict=True)):
+        colour = "white" if patched[patch] else DARK
+        name = f"{label(names[patch])}: {value:.4g}"
+        axes.text(0.02 * before.owned, place, name, va="center", size=6, color=colour)
+    axes.axvline(before.owned, color=RED, lw=1.0)
+    chosen = patching.attack(frozenset(np.flatnonzero(patched).tolist()))
+    axes.set_xlim(0, 1.05 * before.owned)
+    axes.set_title(
+        f"hosts owned after each patch alone: {before.owned:.4g} before (red),\n"
+        f"{chosen.owned:.4g} with all in blue",
+        fontsize=8,
+    )

@@ -9,32 +9,48 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from lagco.core.candidates import Columns
 from lagco.problems.max_cut.chains import BASE, DEPTH, SHARE, SPREAD, TINY, chains_from
 
-#: features of a candidate
-EACH = 22
+#: what a ranker sees of moving a node
+EACH = Columns(
+    gain="what the move adds to the cut",
+    chain="what the best chain of moves from there adds",
+    chain_length="length of that chain over the longest",
+    behind_gain="difference to the largest gain of a candidate",
+    behind_chain="difference to the best chain of a candidate",
+    gain_rank="share of the candidates with a larger gain",
+    chain_rank="share of the candidates with a better chain",
+    age_by_tenure="steps since the node was moved, over the shortest tenure",
+    age_by_longest="the same over the longest tenure",
+    age="the same over the number of nodes",
+    moved_last="the node was moved by the last step",
+    long_unmoved="the node was not moved for long",
+    best_gain="the move leads to the largest cut so far",
+    best_chain="the chain leads to the largest cut so far",
+    relative_gain="gain over the sum of the node's absolute weights",
+    behind="difference of the cut to the best so far",
+    improving="share of all nodes whose move improves the cut",
+    steps_left="share of the steps that is left",
+)
+#: a node counts as long unmoved after so many steps per node
+_LONG = 4
 
 
 @njit(cache=True)
-def describe_nodes(  # type: ignore[no-untyped-def]
-    first, neighbours, slot_weights, side, gain, degree, nodes, ages, cut, best, unit, left, plan,
-    promised, each,
-):  # fmt: skip
-    """Write features of candidate `nodes` (k,) to each (k, EACH).
+def describe_nodes(nodes, state, degree, ages, steps_left, each):  # type: ignore[no-untyped-def]
+    """Write features of candidate `nodes` (k,) to the records `each` (k,).
 
-    degree (n,): sums of absolute weights; ages (k,): steps since the candidates were moved; cut,
-    best: now and the largest so far; unit: of gains; left: share of the steps left, and their
-    number; plan (n,): sides to go to, the present ones without a plan; promised: cut there.
+    degree (n,): sums of absolute weights; ages (k,): steps since the candidates were moved;
+    steps_left: share of the steps that is left.
     """
+    graph, side, gain, unit, cut, best = state
     n, k = gain.shape[0], nodes.shape[0]
-    chain = np.empty(k)
-    length = np.empty(k, np.int64)
-    chains_from(first, neighbours, slot_weights, nodes, side, gain, chain, length)
+    chain, length = chains_from(nodes, graph, side, gain)
     tiny, tenure = TINY * unit, BASE + SHARE * n
-    improving = away = 0
+    improving = 0
     for v in range(n):
         improving += gain[v] > tiny
-        away += plan[v] != side[v]
     most = gain[nodes].max()
     farthest = chain.max()
     behind = np.arcsinh((best - cut) / unit)
@@ -45,25 +61,21 @@ def describe_nodes(  # type: ignore[no-untyped-def]
             above += gain[nodes[j]] > own + tiny
             longer += chain[j] > chain[i] + tiny
         f = each[i]
-        f[0] = np.arcsinh(own / unit)
-        f[1] = np.arcsinh(chain[i] / unit)
-        f[2] = length[i] / DEPTH
-        f[3] = np.arcsinh((most - own) / unit)
-        f[4] = np.arcsinh((farthest - chain[i]) / unit)
-        f[5] = above / k
-        f[6] = longer / k
-        f[7] = min(1.0, age / tenure)
-        f[8] = min(1.0, age / (tenure + SPREAD))
-        f[9] = min(1.0, age / n)
-        f[10] = 1.0 if age == 1 else 0.0
-        f[11] = 1.0 if age > 4 * n else 0.0
-        f[12] = 1.0 if cut + own > best + tiny else 0.0
-        f[13] = 1.0 if cut + chain[i] > best + tiny else 0.0
-        f[14] = own / max(degree[nodes[i]], tiny)
-        f[15] = behind
-        f[16] = improving / n
-        f[17] = left[0]
-        f[18] = 1.0 if plan[nodes[i]] != side[nodes[i]] else 0.0
-        f[19] = 1.0 if away > 0 and plan[nodes[i]] == side[nodes[i]] else 0.0
-        f[20] = np.arcsinh((promised - best) / unit) if away > 0 else 0.0
-        f[21] = away / max(1, left[1])
+        f.gain = np.arcsinh(own / unit)
+        f.chain = np.arcsinh(chain[i] / unit)
+        f.chain_length = length[i] / DEPTH
+        f.behind_gain = np.arcsinh((most - own) / unit)
+        f.behind_chain = np.arcsinh((farthest - chain[i]) / unit)
+        f.gain_rank = above / k
+        f.chain_rank = longer / k
+        f.age_by_tenure = min(1.0, age / tenure)
+        f.age_by_longest = min(1.0, age / (tenure + SPREAD))
+        f.age = min(1.0, age / n)
+        f.moved_last = age == 1
+        f.long_unmoved = age > _LONG * n
+        f.best_gain = cut + own > best + tiny
+        f.best_chain = cut + chain[i] > best + tiny
+        f.relative_gain = own / max(degree[nodes[i]], tiny)
+        f.behind = behind
+        f.improving = improving / n
+        f.steps_left = steps_left

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+
+from lagco.arrays import Array
+from lagco.problems.max_cut.weights import WeightedGraph
 
 #: moves that a chain looks ahead
 DEPTH = 8
@@ -13,15 +18,50 @@ BASE, SHARE, SPREAD = 3, 0.05, 10
 TINY = 1e-9
 
 
+class Cut(NamedTuple):
+    """State of an episode.
+
+    Attributes:
+        graph: with weights
+        side: (n,) 0 or 1
+        gain: (n,) what moving a node adds to the cut
+        unit: typical gain of a node
+        cut: weight between the sides
+        best: the largest so far
+    """
+
+    graph: WeightedGraph
+    side: Array
+    gain: Array
+    unit: float
+    cut: float
+    best: float
+
+
+class Scratch(NamedTuple):
+    """Scratch of `best_chain`, left as found.
+
+    Attributes:
+        change: (n,) zeros
+        state: (n,) zeros
+        touched: (n,) of any content
+        members: (DEPTH,) of any content
+    """
+
+    change: Array
+    state: Array
+    touched: Array
+    members: Array
+
+
 @njit(cache=True)
-def best_chain(  # type: ignore[no-untyped-def]
-    first, neighbours, slot_weights, node, side, gain, change, state, touched, members
-):
+def best_chain(node, graph, side, gain, scratch):  # type: ignore[no-untyped-def]
     """The most that a chain of moves beginning with `node` adds to the cut, and its length.
 
-    Every further move is the best one among the nodes next to those moved before. Scratch, left as
-    found: change (n,) zeros, state (n,) zeros; touched (n,) and members (DEPTH,) of any content.
+    Every further move is the best one among the nodes next to those moved before.
     """
+    first, neighbours, weights = graph
+    change, state, touched, members = scratch
     count = moved = length = 0
     total, best = 0.0, -np.inf
     current = node
@@ -42,9 +82,9 @@ def best_chain(  # type: ignore[no-untyped-def]
                 touched[count] = other
                 count += 1
             if where == side[current]:
-                change[other] -= 2.0 * slot_weights[k]
+                change[other] -= 2.0 * weights[k]
             else:
-                change[other] += 2.0 * slot_weights[k]
+                change[other] += 2.0 * weights[k]
         following, most = -1, -np.inf
         for i in range(count):
             other = touched[i]
@@ -63,23 +103,12 @@ def best_chain(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def chains_from(first, neighbours, slot_weights, nodes, side, gain, values, lengths):  # type: ignore[no-untyped-def]
-    """Write value and length of the best chain from each of `nodes` (k,)."""
-    n = gain.shape[0]
-    change = np.zeros(n)
-    state = np.zeros(n, np.int8)
-    touched = np.empty(n, np.int64)
-    members = np.empty(DEPTH, np.int64)
-    for i in range(nodes.shape[0]):
-        values[i], lengths[i] = best_chain(
-            first,
-            neighbours,
-            slot_weights,
-            nodes[i],
-            side,
-            gain,
-            change,
-            state,
-            touched,
-            members,
-        )
+def chains_from(nodes, graph, side, gain):  # type: ignore[no-untyped-def]
+    """Values and lengths (k,) of the best chains from `nodes` (k,)."""
+    n, k = gain.shape[0], nodes.shape[0]
+    values, lengths = np.empty(k), np.empty(k, np.int64)
+    room = np.empty(n, np.int64), np.empty(DEPTH, np.int64)
+    scratch = Scratch(np.zeros(n), np.zeros(n, np.int8), *room)
+    for i in range(k):
+        values[i], lengths[i] = best_chain(nodes[i], graph, side, gain, scratch)
+    return values, lengths

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -9,18 +10,22 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.core.candidates import CandidateFeatures
+from lagco.core.events import Event
 from lagco.core.graph import GraphView
 from lagco.core.memory import SearchMemory
 from lagco.core.pooling import Mean
 from lagco.core.problem import Problem
-from lagco.core.references import named_start
+from lagco.core.rewards.references import named_start
 from lagco.core.spec import Attribute, Function, Graph, Node
 from lagco.errors import InstanceError, UsageError
+from lagco.heuristics.hints import planned_actions
 from lagco.instances import ArrayForm, Instance, InstanceForm, References
 from lagco.problems.adjacency import adjacency
+from lagco.problems.decided import FORCED, FORMS, decided, excess, limits_from
+from lagco.problems.edge_events import WEIGHTED, draw_edge_events
 from lagco.problems.features import graph_observation
 from lagco.problems.max_cut.candidates import EACH, describe_nodes
-from lagco.problems.max_cut.chains import BASE, SHARE, SPREAD, TINY
+from lagco.problems.max_cut.chains import BASE, SHARE, SPREAD, TINY, Cut
 from lagco.problems.max_cut.generator import draw_weights
 from lagco.problems.max_cut.kernels import (
     flip_node,
@@ -28,8 +33,10 @@ from lagco.problems.max_cut.kernels import (
     initial_gains,
     scale_gains,
 )
-from lagco.problems.max_cut.plan import PLANS, SUGGESTED, episode_plan
-from lagco.problems.max_cut.weights import cut_value, weighted_edges
+from lagco.problems.max_cut.limits import SIDES, cut_limits, no_limits
+from lagco.problems.max_cut.plan import episode_plan
+from lagco.problems.max_cut.weights import cut_value, weighted_edges, weighted_graph
+from lagco.results.numbers import of_things
 
 HEAVIEST = 10
 
@@ -38,7 +45,7 @@ class MaxCut(Problem):
     """Move nodes from one side to the other.
 
     Instance: ``edges`` (2, E) and ``weights`` (E,), which may be negative; ``sides`` (n,) where the
-    instance has a present state.
+    instance has a present state; ``forced`` (n,), the side that a node has to be on, -1 for any.
     View ``graph``: for every node its 10 edges of largest absolute weight; the cut counts all.
     Action: ``Discrete(n)``, the node to move; every node is valid.
     Observation: ``side`` (n,); with `full` features also ``gain`` (n,), what moving the node adds
@@ -48,16 +55,24 @@ class MaxCut(Problem):
     Reward: change of cut / best. Score: cut / best. There is no "do nothing", so the best state of
     an episode matters beside the last one.
     Start: all nodes on side 0 (``current``: the instance's own sides), or sides given as an array.
+    Change: a node on another side than in the present state.
     """
 
     name = "max-cut"
+    present = SIDES
+    limiting = (FORCED,)
+    improves_within_limits = True
+    events = WEIGHTED
+    candidate_columns = EACH
+    hints = ("plan",)
     maximise = True
     episode_coefficient = 2
     form = InstanceForm(
         arrays={
             "edges": ArrayForm("integer", (2, "edges"), low=0, below="size"),
             "weights": ArrayForm("number", ("edges",)),
-            "sides": ArrayForm("integer", ("size",), low=0, below=2, optional=True),
+            SIDES: ArrayForm("integer", ("size",), low=0, below=2, optional=True),
+            **FORMS,
         },
         solution=ArrayForm("integer", ("size",), low=0, below=2),
     )
@@ -102,24 +117,41 @@ class MaxCut(Problem):
         sides = _checked_sides(solution, instance)
         return cut_value(*weighted_edges(instance), sides)
 
+    @classmethod
+    def limits_from(
+        cls, instance: Instance, table: Sequence[Mapping[str, str]]
+    ) -> Mapping[str, Array]:
+        """Nodes that stay on their side, or (column ``value``) the side they have to be on."""
+        names = [str(node) for node in range(1, instance.size + 1)]
+        return limits_from(instance, table, names, {"0": 0, "1": 1})
+
+    @classmethod
+    def excess(cls, instance: Instance, elements: Array, values: Array) -> Array:
+        """1 for nodes that are not on the side that they are forced to."""
+        return excess(instance, elements, values)
+
+    @classmethod
+    def draw_events(
+        cls, instance: Instance, rng: np.random.Generator, step: float = 60.0
+    ) -> Iterator[tuple[float, Event]]:
+        """Edges that come and go or, where they have weights, change: one every `step` seconds."""
+        return draw_edge_events(instance, rng, step)
+
     def _load(self, instance: Instance) -> None:
         n = instance.size
         edges, weights = weighted_edges(instance)
         self._edges, self._weights = edges, weights
-        self._adjacency = adjacency(n, edges)
-        first, _, edge_ids = self._adjacency
-        self._slot_weights = weights[edge_ids]  # weight of each neighbour slot
+        neighbours = adjacency(n, edges)
+        graph = self._graph = weighted_graph(neighbours, weights)
         self._side = np.zeros(n, dtype=np.int8)
-        self._start_side = self._side.copy()
-        self._plan: tuple[Array, float] | None = None  # sides and their cut, once asked for
         self._gain = np.zeros(n)
         self._scaled_gain = np.zeros(n, dtype=np.float32)
         self._degree = np.bincount(
             edges.reshape(-1), weights=np.abs(np.tile(weights, 2)), minlength=n
         )
-        self._unit_gain = float(np.sqrt(np.square(self._slot_weights).sum() / n)) or 1.0
+        self._unit_gain = float(np.sqrt(np.square(graph.weights).sum() / n)) or 1.0
         self._memory = SearchMemory(n, round(BASE + SHARE * n + SPREAD / 2))
-        kept = heaviest_edges(first, edge_ids, self._slot_weights, len(weights), HEAVIEST)
+        kept = heaviest_edges(graph, neighbours.edge_ids, len(weights), HEAVIEST)
         full = self.features == "full"
         self._unit_weight = (float(np.abs(weights).max(initial=0.0)) or 1.0) if full else 1.0
         shown = (weights[kept] / self._unit_weight).astype(np.float32)
@@ -164,29 +196,30 @@ class MaxCut(Problem):
             sides = None
             if named_start(start) == "current":
                 sides = self.instance.arrays.get("sides")
-            self._side[:] = 0 if sides is None else _checked_sides(sides, self.instance)
+            if sides is None:
+                self._side[:] = decided(self.instance, None) == 1
+            else:
+                self._side[:] = _checked_sides(sides, self.instance)
         else:
             self._side[:] = _checked_sides(start, self.instance)
-        self._start_side[:] = self._side
-        self._plan = None
         self._cut = self._best_cut = cut_value(self._edges, self._weights, self._side)
         self._memory.begin()
-        first, neighbours, _ = self._adjacency
-        initial_gains(first, neighbours, self._slot_weights, self._side, self._gain)
+        initial_gains(self._graph, self._side, self._gain)
         self._scaled_gain[:] = np.arcsinh(self._gain / self._unit_gain)
 
     def _apply(self, action: Any) -> None:
         node = int(action)
-        first, neighbours, _ = self._adjacency
-        self._cut += flip_node(first, neighbours, self._slot_weights, node, self._side, self._gain)
+        graph = self._graph
+        self._cut += flip_node(graph, node, self._side, self._gain)
         self._best_cut = max(self._best_cut, self._cut)
         changed = self._memory.change(node)
         view = self._view
         view.touch_node("side", node)
         if self.features == "full":
-            scale_gains(first, neighbours, node, self._gain, self._unit_gain, self._scaled_gain)
+            scale_gains(graph, node, self._gain, self._unit_gain, self._scaled_gain)
+            around = graph.neighbours[graph.first[node] : graph.first[node + 1]]
             view.touch_node("recent", np.array(changed, dtype=np.int64))
-            view.touch_node("gain", neighbours[first[node] : first[node + 1]])
+            view.touch_node("gain", around)
             view.touch_node("gain", node)
 
     def objective(self) -> float:
@@ -203,6 +236,11 @@ class MaxCut(Problem):
     def solution(self) -> Array:
         """Side of every node, 0 or 1: (n,)."""
         return self._side.copy()
+
+    def set_by(self, actions: Array) -> tuple[Array, Array]:
+        """The node of each action, and the side that it moves to."""
+        nodes = np.asarray(actions, dtype=np.int64).reshape(-1)
+        return nodes, 1 - self._side[nodes]
 
     def has_valid_action(self) -> bool:
         """Always."""
@@ -237,55 +275,33 @@ class MaxCut(Problem):
         return float(np.count_nonzero(self._gain > TINY * self._unit_gain) / len(self._gain))
 
     def candidate_features(self, actions: Array) -> CandidateFeatures:
-        """Gains, chains of moves, times since the last move, the state of the search, the plan."""
+        """Gains, chains of moves, times since the last move, the state of the search."""
         nodes = np.asarray(actions, dtype=np.int64).reshape(-1)
-        each = np.empty((len(nodes), EACH), dtype=np.float32)
-        first, neighbours, _ = self._adjacency
-        left = self.episode_length - self._steps
-        describe_nodes(
-            first,
-            neighbours,
-            self._slot_weights,
-            self._side,
-            self._gain,
-            self._degree,
-            nodes,
-            self._memory.ages(nodes),
-            self._cut,
-            self._best_cut,
-            self._unit_gain,
-            (left / self.episode_length, left),
-            self._planned(),
-            self._plan[1] if self._plan else -np.inf,
-            each,
-        )
-        return CandidateFeatures(each)
+        each = EACH.records(len(nodes))
+        left = 1.0 - self._steps / self.episode_length
+        describe_nodes(nodes, self._state, self._degree, self._memory.ages(nodes), left, each)
+        return CandidateFeatures(EACH.matrix(each))
 
-    def suggested_actions(self) -> Array:
-        """A few nodes that the plan of the episode has on the other side: those of most gain."""
-        nodes = np.flatnonzero(self._planned() != self._side)
-        if len(nodes) > SUGGESTED:
-            gains = self._gain[nodes]
-            nodes = nodes[np.argpartition(-gains, SUGGESTED)[:SUGGESTED]]
-        return nodes
+    @property
+    def _state(self) -> Cut:
+        """The state as compiled code takes it."""
+        known = self._graph, self._side, self._gain, self._unit_gain
+        return Cut(*known, self._cut, self._best_cut)
 
-    def _planned(self) -> Array:
-        """Sides (n,) to go to: the plan's, or the present ones once it has nothing to offer."""
-        if self._plan is None:
-            # a stream of its own, so that episodes are the same whether a plan is asked for or not
-            number = int(self.np_random.spawn(1)[0].integers(PLANS))
-            first, neighbours, _ = self._adjacency
-            self._plan = episode_plan(
-                self.instance.checksum,
-                (first, neighbours, self._slot_weights),
-                self._unit_gain,
-                self._start_side,
-                number,
-            )
-        plan, promised = self._plan
-        away = np.count_nonzero(plan != self._side)
-        offers = promised > self._best_cut + TINY * self._unit_gain
-        return plan if offers and away <= self.episode_length - self._steps else self._side
+    @property
+    def usual_change(self) -> float:
+        """Typical gain of a node."""
+        return self._unit_gain
+
+    def plan(self, number: int) -> tuple[Array, float]:
+        """Sides that a short annealing finds, and their cut."""
+        limits = cut_limits(self.instance) or no_limits(len(self._side))
+        known = self.instance.checksum, self._graph, self._unit_gain, self._side
+        return episode_plan(*known, limits, number)
+
+    def demonstrate(self, solution: Array) -> Array:
+        """The nodes that it has on the other side."""
+        return np.flatnonzero(solution != self._side)
 
     def advise(self) -> Array:
         """Nodes that the plan of the episode has on the other side, those of most gain.
@@ -294,22 +310,11 @@ class MaxCut(Problem):
         """
         from lagco.problems.max_cut.teacher import advised_nodes
 
-        planned = self.suggested_actions()
+        planned = planned_actions(self)
         if len(planned):
             return planned
-        first, neighbours, _ = self._adjacency
-        found: Array = advised_nodes(
-            first,
-            neighbours,
-            self._slot_weights,
-            self._side,
-            self._gain,
-            self._memory.ages(np.arange(self.instance.size)),
-            self._memory.steps,
-            self._cut,
-            self._best_cut,
-            self._unit_gain,
-        )
+        ages = self._memory.ages(np.arange(self.instance.size))
+        found: Array = advised_nodes(self._state, ages, self._memory.steps)
         return found
 
     def draw_on(self, axes: Any) -> None:
@@ -324,7 +329,7 @@ def _checked_sides(sides: Any, instance: Instance) -> Array:
     if array.shape != (instance.size,) or not np.isin(array, (0, 1)).all():
         error = InstanceError if sides is instance.arrays.get("sides") else UsageError
         raise error(
-            f"sides of {instance.name!r} must be {instance.size} values 0 or 1, got "
+            f"sides of {instance.name!r} must be {of_things(instance.size, 'values')} 0 or 1, got "
             f"shape {array.shape}"
         )
     return array.astype(np.int8)

@@ -7,36 +7,39 @@ from numba import njit
 
 
 @njit(cache=True)
-def initial_gains(first, neighbours, slot_weights, side, gain):  # type: ignore[no-untyped-def]
+def initial_gains(graph, side, gain):  # type: ignore[no-untyped-def]
     """For every node: weight to its own side minus weight to the other one."""
+    first, neighbours, weights = graph
     for v in range(gain.shape[0]):
         total = 0.0
         for k in range(first[v], first[v + 1]):
             if side[neighbours[k]] == side[v]:
-                total += slot_weights[k]
+                total += weights[k]
             else:
-                total -= slot_weights[k]
+                total -= weights[k]
         gain[v] = total
 
 
 @njit(cache=True)
-def flip_node(first, neighbours, slot_weights, node, side, gain):  # type: ignore[no-untyped-def]
+def flip_node(graph, node, side, gain):  # type: ignore[no-untyped-def]
     """Move `node` to the other side; return what that adds to the cut."""
+    first, neighbours, weights = graph
     added = gain[node]
     side[node] = 1 - side[node]
     gain[node] = -added
     for k in range(first[node], first[node + 1]):
         other = neighbours[k]
         if side[other] == side[node]:
-            gain[other] += 2.0 * slot_weights[k]
+            gain[other] += 2.0 * weights[k]
         else:
-            gain[other] -= 2.0 * slot_weights[k]
+            gain[other] -= 2.0 * weights[k]
     return added
 
 
 @njit(cache=True)
-def scale_gains(first, neighbours, node, gain, unit, scaled_gain):  # type: ignore[no-untyped-def]
+def scale_gains(graph, node, gain, unit, scaled_gain):  # type: ignore[no-untyped-def]
     """Bring the scaled gains of `node` and its neighbours up to date."""
+    first, neighbours, _ = graph
     scaled_gain[node] = np.arcsinh(gain[node] / unit)
     for k in range(first[node], first[node + 1]):
         other = neighbours[k]
@@ -44,12 +47,13 @@ def scale_gains(first, neighbours, node, gain, unit, scaled_gain):  # type: igno
 
 
 @njit(cache=True)
-def heaviest_edges(first, edge_ids, slot_weights, num_edges, count):  # type: ignore[no-untyped-def]
+def heaviest_edges(graph, edge_ids, num_edges, count):  # type: ignore[no-untyped-def]
     """Edges among the `count` of largest absolute weight at one of their ends, in order."""
+    first, _, weights = graph
     kept = np.zeros(num_edges, dtype=np.bool_)
     for v in range(first.shape[0] - 1):
         begin, end = first[v], first[v + 1]
-        order = np.argsort(-np.abs(slot_weights[begin:end]), kind="mergesort")
+        order = np.argsort(-np.abs(weights[begin:end]), kind="mergesort")
         for k in range(min(count, end - begin)):
             kept[edge_ids[begin + order[k]]] = True
     return np.flatnonzero(kept)

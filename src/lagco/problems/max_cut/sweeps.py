@@ -8,17 +8,18 @@ from numba import njit
 from lagco.instances import Instance, SweepReference
 from lagco.problems.adjacency import adjacency
 from lagco.problems.max_cut.kernels import flip_node, initial_gains
-from lagco.problems.max_cut.weights import cut_value, weighted_edges
+from lagco.problems.max_cut.weights import cut_value, weighted_edges, weighted_graph
 from lagco.problems.random_stream import choose_in_proportion, next_word, random_stream
+from lagco.runtime.stopping import stop_flag
 
 
 def sweep_cuts(instance: Instance, sweeps: int, seed: int) -> SweepReference:
     """Largest cut over `sweeps` sweeps; the worst case is no cut at all."""
     n = instance.size
     edges, weights = weighted_edges(instance)
-    first, neighbours, edge_ids = adjacency(n, edges)
+    graph = weighted_graph(adjacency(n, edges), weights)
     tolerance = 1e-12 * float(np.abs(weights).sum())
-    best = _sweep(first, neighbours, weights[edge_ids], sweeps, tolerance, random_stream(seed))
+    best = _sweep(graph, sweeps, tolerance, random_stream(seed), stop_flag())
     return SweepReference(
         best=cut_value(edges, weights, best),
         worst=0.0,
@@ -28,8 +29,9 @@ def sweep_cuts(instance: Instance, sweeps: int, seed: int) -> SweepReference:
     )
 
 
-@njit(cache=True)
-def _sweep(first, neighbours, slot_weights, sweeps, tolerance, stream):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True)
+def _sweep(graph, sweeps, tolerance, stream, stop):  # type: ignore[no-untyped-def]
+    first, neighbours, weights = graph
     n = first.shape[0] - 1
     side = np.zeros(n, dtype=np.int8)
     best = side.copy()
@@ -39,20 +41,22 @@ def _sweep(first, neighbours, slot_weights, sweeps, tolerance, stream):  # type:
     for _ in range(sweeps):
         for v in range(n):
             side[v] = np.int8(next_word(stream) >> np.uint64(63))
-        initial_gains(first, neighbours, slot_weights, side, gain)
+        initial_gains(graph, side, gain)
         cut = 0.0
         for v in range(n):
             for k in range(first[v], first[v + 1]):
                 if side[v] != side[neighbours[k]]:
-                    cut += 0.5 * slot_weights[k]
-        while True:
+                    cut += 0.5 * weights[k]
+        while not stop[0]:
             for v in range(n):
                 chances[v] = gain[v] if gain[v] > tolerance else 0.0
             node = choose_in_proportion(stream, chances, n)
             if node < 0:
                 break
-            cut += flip_node(first, neighbours, slot_weights, node, side, gain)
+            cut += flip_node(graph, node, side, gain)
         if cut > best_cut:
             best_cut = cut
             best[:] = side
+        if stop[0]:
+            break
     return best

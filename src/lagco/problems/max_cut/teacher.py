@@ -20,14 +20,12 @@ _EQUAL = 1e-4
 
 
 @njit(cache=True)
-def advised_nodes(  # type: ignore[no-untyped-def]
-    first, neighbours, slot_weights, side, gain, ages, steps, cut, best, unit
-):
+def advised_nodes(state, ages, steps):  # type: ignore[no-untyped-def]
     """Nodes that the search would move now, all equally good.
 
-    ages (n,): steps since a node was moved; steps: moves so far; cut, best: now and the largest so
-    far; unit: of gains.
+    ages (n,): steps since a node was moved; steps: moves so far.
     """
+    graph, side, gain, unit, cut, best = state
     n = gain.shape[0]
     allowed = np.empty(n, np.int64)
     count, oldest = 0, 0
@@ -44,9 +42,7 @@ def advised_nodes(  # type: ignore[no-untyped-def]
     nodes = allowed[:count]
     if count > _MOST:
         nodes = nodes[np.argsort(-gain[nodes], kind="mergesort")[:_MOST]]
-    values = np.empty(nodes.shape[0])
-    lengths = np.empty(nodes.shape[0], np.int64)
-    chains_from(first, neighbours, slot_weights, nodes, side, gain, values, lengths)
+    values, lengths = chains_from(nodes, graph, side, gain)
     for i in range(nodes.shape[0]):
         values[i] = 0.5 * (values[i] + gain[nodes[i]]) / unit - _LENGTH_COST * lengths[i]
     return nodes[values > values.max() - _EQUAL]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.core.drawing import BLUE, DARK, GREY, ORANGE, draw_legend, mark, stroke
 from lagco.core.graph import GraphView
+from lagco.core.pictures.drawing import BLUE, DARK, GREY, ORANGE, draw_legend, mark, stroke
 
 _LABELLED = 120  # nodes up to which their numbers fit in
 _WIDE, _BULGE = 0.45, 0.5

@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.instances import Instance
-from lagco.problems.adjacency import edges_of
+from lagco.problems.adjacency import Adjacency, edges_of
+from lagco.results.numbers import of_things
+
+
+class WeightedGraph(NamedTuple):
+    """Node v has the neighbours ``neighbours[first[v]:first[v + 1]]``, with ``weights`` of there.
+
+    Attributes:
+        first: (n + 1,)
+        neighbours: (2 E,)
+        weights: (2 E,)
+    """
+
+    first: Array
+    neighbours: Array
+    weights: Array
+
+
+def weighted_graph(adjacency: Adjacency, weights: Array) -> WeightedGraph:
+    """Neighbours with the weights (E,) of the edges to them."""
+    return WeightedGraph(adjacency.first, adjacency.neighbours, weights[adjacency.edge_ids])
 
 
 def weighted_edges(instance: Instance) -> tuple[Array, Array]:
@@ -17,7 +39,7 @@ def weighted_edges(instance: Instance) -> tuple[Array, Array]:
     if weights.shape != (edges.shape[1],):
         raise InstanceError(
             f"instance {instance.name!r}: weights have shape {weights.shape} for "
-            f"{edges.shape[1]} edges"
+            f"{of_things(edges.shape[1], 'edges')}"
         )
     if not np.isfinite(weights).all():
         raise InstanceError(f"instance {instance.name!r}: a weight is no finite number")

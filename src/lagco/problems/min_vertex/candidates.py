@@ -15,10 +15,43 @@ import math
 import numpy as np
 from numba import njit
 
+from lagco.core.candidates import Columns
 from lagco.problems.min_vertex.residual import completion, independence, neighbourhood
 
-#: features of a candidate
-EACH = 30
+#: what a ranker sees of taking a node into the cover; degrees count uncovered edges. Where the node
+#: has none, everything about its neighbourhood is 0
+EACH = Columns(
+    degree="log1p of the node's degree",
+    degree_by_mean="degree over the mean of the nodes left",
+    degree_by_most="degree over the largest",
+    degree_rank="share of the candidates of higher degree",
+    lowest="log1p of the lowest degree of a neighbour",
+    lowest_by_least="logarithm of that over the lowest degree of all",
+    has_lowest="a neighbour has the lowest degree of all",
+    lowest_rank="share of the candidates with a neighbour of lower degree",
+    leaves="log1p of the neighbours of degree 1",
+    dominates="largest share of a neighbour's other neighbours that are the node's too",
+    dominates_all="all of some neighbour's are",
+    clustering="share of pairs of neighbours that are joined, less that of all nodes",
+    neighbours_by_mean="mean degree of the neighbours over that of all nodes",
+    spared_behind="estimated independent set with the best neighbour less the best of all",
+    spared_best="the best of all is with a neighbour",
+    neighbours_listed="neighbours among the nodes of least degree, over how many are listed",
+    left_out="estimated independent set with the node less the one without it",
+    left_out_behind="the same less the best of all",
+    mean_degree="log1p of the mean degree",
+    nodes_left="share of the nodes that have uncovered edges",
+    density="share of their pairs that are uncovered edges",
+    least_by_mean="lowest degree over the mean",
+    least_neighbours="log1p of the neighbours of the lowest degree of all",
+    paired_neighbours="log1p of the neighbours of degree 2",
+    completed_behind="completed set with the best neighbour less the largest of all",
+    completed_best="the largest of all is with a neighbour",
+    own_behind="completed set with the node less the largest of all",
+    completed_share="share of the listed nodes whose completed set is the largest",
+    votes="share of the largest completed sets whose covers take the node",
+    most_votes="no candidate has more votes",
+)
 #: nodes of least uncovered degree that are looked at closely
 _LISTED = 32
 #: differences of sizes of independent sets are cut off here
@@ -29,7 +62,7 @@ _NEARLY = 0.25
 
 @njit(cache=True)
 def describe_nodes(first, neighbours, selected, bare, low, leaves, nodes, each):  # type: ignore[no-untyped-def]
-    """Write features of candidate `nodes` (k,) to each (k, EACH).
+    """Write features of candidate `nodes` (k,) to the records `each` (k,), all zeros.
 
     bare, low, leaves (n,): uncovered edges of a node, the fewest of its neighbours over uncovered
     edges, and how many of these have one only.
@@ -45,7 +78,6 @@ def describe_nodes(first, neighbours, selected, bare, low, leaves, nodes, each):
             most = max(most, bare[v])
             least = min(least, bare[v])
     edges //= 2
-    each[:] = 0.0
     if left == 0:
         return
     mean = 2.0 * edges / left
@@ -63,19 +95,19 @@ def describe_nodes(first, neighbours, selected, bare, low, leaves, nodes, each):
         for j in range(k):
             above += bare[nodes[j]] > own
             lower += low[nodes[j]] < low[u]
-        f[0] = math.log1p(own)
-        f[1] = own / mean
-        f[2] = own / most
-        f[3] = above / k
-        f[4] = math.log1p(low[u])
-        f[5] = math.log(low[u] / least)
-        f[6] = 1.0 if low[u] == least else 0.0
-        f[7] = lower / k
-        f[8] = math.log1p(leaves[u])
-        f[18] = math.log1p(mean)
-        f[19] = left / n
-        f[20] = density
-        f[21] = least / mean
+        f.degree = math.log1p(own)
+        f.degree_by_mean = own / mean
+        f.degree_by_most = own / most
+        f.degree_rank = above / k
+        f.lowest = math.log1p(low[u])
+        f.lowest_by_least = math.log(low[u] / least)
+        f.has_lowest = low[u] == least
+        f.lowest_rank = lower / k
+        f.leaves = math.log1p(leaves[u])
+        f.mean_degree = math.log1p(mean)
+        f.nodes_left = left / n
+        f.density = density
+        f.least_by_mean = least / mean
         if own == 0:
             continue
         for a in range(first[u], first[u + 1]):
@@ -105,23 +137,23 @@ def describe_nodes(first, neighbours, selected, bare, low, leaves, nodes, each):
         within //= 2
         taken = independence(left - 1, edges - own)
         left_out = 1.0 + independence(left - 1 - own, edges - total + within)
-        f[9] = dominated
-        f[10] = 1.0 if dominated == 1.0 else 0.0
-        f[11] = 2.0 * within / (own * (own - 1.0)) - density if own > 1 else 0.0
-        f[12] = total / (own * mean)
-        f[13] = max(best - top, -_FAR)
-        f[14] = 1.0 if best == top else 0.0
-        f[15] = listed / _LISTED
-        f[16] = max(-_FAR, min(_FAR, left_out - taken))
-        f[17] = max(-_FAR, min(_FAR, left_out - top))
-        f[22] = math.log1p(fewest)
-        f[23] = math.log1p(pairs)
-        f[24] = max(farthest - longest, -_FAR)
-        f[25] = 1.0 if farthest == longest else 0.0
-        f[26] = max(completed[u] - longest, -_FAR)
-        f[27] = share
-        f[28] = votes[u]
-        f[29] = 1.0 if votes[u] == agreed else 0.0
+        f.dominates = dominated
+        f.dominates_all = dominated == 1.0
+        f.clustering = 2.0 * within / (own * (own - 1.0)) - density if own > 1 else 0.0
+        f.neighbours_by_mean = total / (own * mean)
+        f.spared_behind = max(best - top, -_FAR)
+        f.spared_best = best == top
+        f.neighbours_listed = listed / _LISTED
+        f.left_out = max(-_FAR, min(_FAR, left_out - taken))
+        f.left_out_behind = max(-_FAR, min(_FAR, left_out - top))
+        f.least_neighbours = math.log1p(fewest)
+        f.paired_neighbours = math.log1p(pairs)
+        f.completed_behind = max(farthest - longest, -_FAR)
+        f.completed_best = farthest == longest
+        f.own_behind = max(completed[u] - longest, -_FAR)
+        f.completed_share = share
+        f.votes = votes[u]
+        f.most_votes = votes[u] == agreed
 
 
 @njit(cache=True)

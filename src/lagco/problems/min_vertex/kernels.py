@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
+from lagco.problems.min_vertex.most_bare import heap_of, pop_node
+
 
 @njit(cache=True)
 def select_node(  # type: ignore[no-untyped-def]
@@ -127,8 +129,9 @@ def _lowest_near(first, neighbours, selected, bare, missing, node):  # type: ign
 @njit(cache=True)
 def select_most_bare(first, neighbours, selected, bare, left):  # type: ignore[no-untyped-def]
     """Select the node with the most uncovered edges until none of the `left` edges is uncovered."""
+    heap = heap_of(bare)
     while left > 0:
-        node = np.argmax(bare)
+        node = pop_node(heap, bare)
         left -= bare[node]
         selected[node] = 1
         bare[node] = 0

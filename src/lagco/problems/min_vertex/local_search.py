@@ -15,25 +15,49 @@ from numba import njit
 from lagco.arrays import Array
 from lagco.instances import Instance
 from lagco.problems.adjacency import Adjacency, adjacency, edges_of
+from lagco.problems.min_vertex.kernels import select_most_bare
+from lagco.problems.min_vertex.limits.nodes import cover_limits, undecided
+from lagco.problems.min_vertex.limits.search import annealed
 from lagco.problems.min_vertex.sweeps import sweep_covers
 from lagco.problems.random_stream import next_below, random_stream
+from lagco.runtime.stopping import stop_flag
 
 MOVES = 20_000_000
 #: nodes of the cover that are compared when one has to leave
 _SAMPLED = 50
 _FIRST_COVERS = 5
+#: nodes above which there is a single one
+_LARGE = 2_000
 
 
 def improve_cover(instance: Instance, cover: Array | None, seed: int, effort: float) -> Array:
-    """The smallest cover met, from `cover` or from the best of a few greedy ones."""
-    if cover is None:
-        cover = sweep_covers(instance, _FIRST_COVERS, seed).best_solution
+    """The smallest cover met, from `cover` or from the best of a few greedy ones.
+
+    In a large graph from the plain greedy one, which takes little more than linear time. Within
+    limits, what is decided beforehand is taken out; within a budget, covers are annealed.
+    """
     edges, near = _prepared(instance)
+    within = cover_limits(instance)
+    if within is not None and within.most < instance.size:
+        return annealed(within, edges, near, cover, seed, effort)
+    if within is not None:
+        outside = Instance(
+            instance.problem, instance.name, instance.size, {"edges": undecided(within, edges)}
+        )
+        rest = None if cover is None else cover[~within.locked[cover]]
+        found = improve_cover(outside, rest, seed, effort)
+        return np.union1d(np.flatnonzero(within.inside), found)
     if not edges.size:
         return np.zeros(0, dtype=np.int64)
     chosen = np.zeros(instance.size, dtype=np.bool_)
-    chosen[np.asarray(cover, dtype=np.int64)] = True
-    best = _exchange(edges, *near, chosen, int(effort * MOVES), random_stream(seed))
+    if cover is None and instance.size > _LARGE:
+        select_most_bare(near.first, near.neighbours, chosen, np.diff(near.first), edges.shape[1])
+    else:
+        if cover is None:
+            cover = sweep_covers(instance, _FIRST_COVERS, seed).best_solution
+        chosen[np.asarray(cover, dtype=np.int64)] = True
+    moves, stream = int(effort * MOVES), random_stream(seed)
+    best = _exchange(edges, *near, chosen, moves, stream, stop_flag())
     return np.flatnonzero(best)
 
 
@@ -98,9 +122,9 @@ def _cheapest(members, size, cost, moved, barred, stream):  # type: ignore[no-un
     return found
 
 
-@njit(cache=True)
-def _exchange(edges, first, neighbours, edge_ids, chosen, moves, stream):  # type: ignore[no-untyped-def]
-    """The smallest cover met in that many exchanges.
+@njit(cache=True, nogil=True)
+def _exchange(edges, first, neighbours, edge_ids, chosen, moves, stream, stop):  # type: ignore[no-untyped-def]
+    """The smallest cover met in that many exchanges, or until stop (1,) is set.
 
     `cost` of a member is the weight of the edges that it alone covers, of another node minus the
     weight of its uncovered edges.
@@ -134,6 +158,8 @@ def _exchange(edges, first, neighbours, edge_ids, chosen, moves, stream):  # typ
     best[:] = chosen
     barred = -1
     for move in range(moves):
+        if stop[0]:
+            break
         while count == 0:
             best[:] = chosen
             if size == 0:

@@ -8,6 +8,7 @@ from numba import njit
 from lagco.instances import Instance, SweepReference
 from lagco.problems.adjacency import adjacency, edges_of
 from lagco.problems.random_stream import next_below, random_stream
+from lagco.runtime.stopping import stop_flag
 
 TOP = 3
 
@@ -16,7 +17,7 @@ def sweep_covers(instance: Instance, sweeps: int, seed: int) -> SweepReference:
     """Smallest cover over `sweeps` sweeps; the worst case is to take every node."""
     n = instance.size
     first, neighbours, _ = adjacency(n, edges_of(instance))
-    best = _sweep(first, neighbours, sweeps, random_stream(seed))
+    best = _sweep(first, neighbours, sweeps, random_stream(seed), stop_flag())
     return SweepReference(
         best=float(best.sum()),
         worst=float(n),
@@ -45,8 +46,9 @@ def _top_nodes(bare, leaders):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True)
-def _sweep(first, neighbours, sweeps, stream):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True)
+def _sweep(first, neighbours, sweeps, stream, stop):  # type: ignore[no-untyped-def]
+    """The smallest cover of that many sweeps, of fewer when stop (1,) is set: bool (n,)."""
     n = first.shape[0] - 1
     best = np.ones(n, dtype=np.bool_)
     best_size = n
@@ -54,7 +56,9 @@ def _sweep(first, neighbours, sweeps, stream):  # type: ignore[no-untyped-def]
     bare = np.empty(n, dtype=np.int64)
     order = np.empty(n, dtype=np.int64)
     leaders = np.empty(TOP + 1, dtype=np.int64)
-    for _ in range(sweeps):
+    for sweep in range(sweeps):
+        if stop[0] and sweep > 0:
+            break
         size = 0
         left = 0
         for v in range(n):

@@ -6,8 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from lagco.core.drawing import DARK, GREY, LIGHT, RED, draw_edges, draw_legend, layout, mark, stroke
 from lagco.core.graph import GraphView
+from lagco.core.pictures.drawing import (
+    DARK,
+    GREY,
+    LIGHT,
+    RED,
+    draw_edges,
+    draw_legend,
+    layout,
+    mark,
+    stroke,
+)
+from lagco.results.numbers import of_things
 
 _LABELLED = 60  # nodes up to which their numbers fit in
 
@@ -39,4 +50,6 @@ def draw_cover(axes: Any, view: GraphView, size: int) -> None:
         ],
     )
     bare = int((~covered).sum())
-    axes.set_title(f"{size} nodes selected, {bare} edges uncovered", fontsize=8)
+    axes.set_title(
+        f"{of_things(size, 'nodes')} selected, {of_things(bare, 'edges')} uncovered", fontsize=8
+    )

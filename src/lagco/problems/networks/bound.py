@@ -14,7 +14,7 @@ from lagco.errors import LagcoError
 from lagco.instances import SolverReference
 from lagco.instances.instance import Status
 from lagco.problems.networks.core import core_of
-from lagco.problems.networks.network import Network
+from lagco.problems.networks.network import Network, heads_of, tails_of
 
 #: a value meets a bound up to this relative difference
 MEETS = 1e-6
@@ -38,6 +38,8 @@ def flow_bound(network: Network, seconds: float | None = None) -> float | None:
 
     One commodity per destination of the core, so there are (destinations x arcs + 1) variables.
     """
+    if not network.volumes.any():
+        return 0.0
     core = core_of(network)
     if core.network is None:
         return core.floor
@@ -48,9 +50,9 @@ def flow_bound(network: Network, seconds: float | None = None) -> float | None:
 def _core_bound(network: Network, seconds: float | None) -> tuple[float, Array] | None:
     from scipy import sparse
 
-    n, arcs = network.num_nodes, 2 * network.num_links
-    tails = network.edges.T.reshape(-1)  # of the arcs 0, 1, 2, …
-    heads = network.edges[::-1].T.reshape(-1)
+    n, arcs = network.num_nodes, len(network.arcs)
+    there = np.sort(network.arcs)
+    tails, heads = tails_of(network.edges, there), heads_of(network.edges, there)
     targets = np.unique(network.targets)
     amount = np.zeros((n, n))
     np.add.at(amount, (network.targets, network.sources), _relative_volumes(network))
@@ -67,7 +69,8 @@ def _core_bound(network: Network, seconds: float | None) -> tuple[float, Array] 
         [sparse.block_diag(rows), sparse.csr_array((len(targets) * (n - 1), 1))]
     )
     carried = sparse.hstack([sparse.eye_array(arcs)] * len(targets))
-    return _least_utilisation(network, carried, conserve, np.concatenate(supply), seconds)
+    capacities, supplies = network.capacities[there], np.concatenate(supply)
+    return _least_utilisation(network, capacities, carried, conserve, supplies, seconds)
 
 
 def path_bound(
@@ -84,10 +87,9 @@ def path_bound(
     """
     from scipy import sparse
 
-    n = network.num_nodes
-    arc_of = np.full((n, n), -1)
-    arc_of[network.edges[0], network.edges[1]] = 2 * np.arange(network.num_links)
-    arc_of[network.edges[1], network.edges[0]] = 2 * np.arange(network.num_links) + 1
+    if not network.volumes.any():
+        return 0.0, np.ones(len(rows))
+    n, arc_of = network.num_nodes, network.arc_of
     demand, paths = rows[:, 0], rows[:, 1:]
     there = paths[:, 1:] < n
     path_of = np.broadcast_to(np.arange(len(rows))[:, None], there.shape)[there]
@@ -99,11 +101,18 @@ def path_bound(
     shape = (network.num_demands, len(rows))
     once = sparse.csr_array((np.ones(len(rows)), (demand, np.arange(len(rows)))), shape=shape)
     conserve = sparse.hstack([once, sparse.csr_array((network.num_demands, 1))])
-    return _least_utilisation(network, carried, conserve, np.ones(network.num_demands), seconds)
+    capacities, supplies = network.capacities, np.zeros(network.num_demands)
+    supplies[demand] = 1.0  # what failures cut off has no path
+    return _least_utilisation(network, capacities, carried, conserve, supplies, seconds)
 
 
 def _least_utilisation(
-    network: Network, carried: Any, conserve: Any, supply: Array, seconds: float | None
+    network: Network,
+    capacities: Array,
+    carried: Any,
+    conserve: Any,
+    supply: Array,
+    seconds: float | None,
 ) -> tuple[float, Array] | None:
     """Least u such that carried @ flow <= u x capacities and conserve @ (flow, u) = supply.
 
@@ -117,7 +126,8 @@ def _least_utilisation(
     work = float(carried.shape[0] * carried.shape[1])
     if seconds is not None and _SECONDS * work**2 > seconds:  # it would be in vain
         return None
-    capacities = np.repeat(network.capacities / network.capacities.max(), 2)
+    largest = network.capacities.max()
+    capacities = capacities / largest
     limit = sparse.hstack([carried, sparse.csr_array(-capacities[:, None])])
     cost = np.zeros(limit.shape[1])
     cost[-1] = 1.0
@@ -134,7 +144,7 @@ def _least_utilisation(
         return None
     if found.status != 0:
         raise LagcoError(f"the flow bound was not found: {found.message}")
-    return float(found.fun * network.volumes.max() / network.capacities.max()), found.x[:-1]
+    return float(found.fun * network.volumes.max() / largest), found.x[:-1]
 
 
 def _relative_volumes(network: Network) -> Array:

@@ -30,15 +30,17 @@ class Core(NamedTuple):
 
 
 def core_of(network: Network) -> Core:
-    """The core; the network itself where every node has several links."""
+    """The core; the network itself where every node has several links, or arcs are missing."""
     n, links = network.num_nodes, network.num_links
+    if not network.whole:
+        return Core(network, np.arange(links), 0.0)
     turn, parent = _peel(network.first, network.heads, network.arcs)
     if (turn == n).all():
         return Core(network, np.arange(links), 0.0)
     sources, targets = network.sources.copy(), network.targets.copy()
     loads = np.zeros(2 * links)
     _carry(turn, parent, network.edges, sources, targets, network.volumes, loads)
-    floor = float((loads / np.repeat(network.capacities, 2)).max())
+    floor = float((loads / network.capacities).max())
     inside = turn == n
     kept = np.flatnonzero(inside[network.edges].all(axis=0))
     left = sources != targets
@@ -53,7 +55,8 @@ def core_of(network: Network) -> Core:
     np.add.at(volumes, which.reshape(-1), network.volumes[left])
     demands = np.stack([pairs // count, pairs % count])
     edges = np.ascontiguousarray(label[network.edges[:, kept]])
-    core = build_network(count, edges, network.capacities[kept], demands, volumes)
+    capacities = network.capacities.reshape(-1, 2)[kept].reshape(-1)
+    core = build_network(count, edges, capacities, demands, volumes)
     return Core(core, kept, floor)
 
 

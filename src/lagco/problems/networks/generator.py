@@ -11,6 +11,7 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.errors import InstanceError
 from lagco.instances import Instance, SweepReference
+from lagco.results.numbers import of_things
 
 MIN_CAPACITY = (10, 100)
 MAX_CAPACITY = (500, 1000)
@@ -42,7 +43,7 @@ def draw_instance(
     rng: np.random.Generator,
     size: int | None,
     params: Mapping[str, Any],
-    try_out: Callable[[Instance, int], SweepReference],
+    run_trial: Callable[[Instance, int], SweepReference],
 ) -> Instance:
     """A network of `size` nodes (drawn too where None) on which decisions matter.
 
@@ -52,19 +53,19 @@ def draw_instance(
         rng: source of everything random.
         size: number of nodes.
         params: further parameters of the problem.
-        try_out: a short sweep of an instance, from a seed; decides whether to draw again.
+        run_trial: a short sweep of an instance, from a seed; decides whether to draw again.
     """
     n = int(rng.integers(*ranges.nodes, endpoint=True)) if size is None else size
     if n < _SMALLEST:
         raise InstanceError(f"{problem}: size {n} is too small, give at least {_SMALLEST} nodes")
     for _ in range(_ATTEMPTS):
         instance = _draw_network(problem, ranges, rng, n, params)
-        found = try_out(instance, int(rng.integers(2**32)))
+        found = run_trial(instance, int(rng.integers(2**32)))
         if found.worst - found.best >= MIN_SPREAD * found.worst:
             return instance
     raise InstanceError(
-        f"{problem}: in {_ATTEMPTS} networks of {n} nodes routing made no difference; "
-        "give a larger size"
+        f"{problem}: in {_ATTEMPTS} networks of {of_things(n, 'nodes')} routing made no "
+        "difference; give a larger size"
     )
 
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from lagco.arrays import Array
+from lagco.core.events import Event
 from lagco.core.graph import GraphView
 from lagco.core.memory import SearchMemory
 from lagco.core.problem import Problem
 from lagco.core.spec import Attribute, Function
-from lagco.problems.networks.network import Network
+from lagco.instances import Instance
+from lagco.problems.networks.events.changes import EVENTS, waiting_share
+from lagco.problems.networks.events.day import draw_day
+from lagco.problems.networks.events.failures import failures_of
+from lagco.problems.networks.kernels import LinkColumns
+from lagco.problems.networks.network import FAILED, Network
 from lagco.problems.networks.progress import logarithmic_change
-from lagco.problems.networks.tabu import tenure_of
+from lagco.problems.networks.tabu import Past, tenure_of
 from lagco.problems.networks.views import (
     COMMUNICATION,
     TRAFFIC,
@@ -37,6 +46,7 @@ class NetworkProblem(Problem):
 
     score_from_start = True
     compared_start = "default"
+    events = EVENTS
 
     _edge_attributes: dict[str, dict[str, Attribute]]
     _network: Network
@@ -51,6 +61,42 @@ class NetworkProblem(Problem):
     _least_norm: float  # norm, likewise
     _memory: SearchMemory  # of the links or demands that were changed
 
+    @classmethod
+    def draw_events(
+        cls,
+        instance: Instance,
+        rng: np.random.Generator,
+        step: float = 300.0,
+        swing: float = 0.5,
+        noise: float = 0.2,
+        bursts: float = 0.1,
+        failures: float = 0.0,
+    ) -> Iterator[tuple[float, Event]]:
+        """A matrix every `step` seconds that follows a daily curve, and links that fail.
+
+        Args:
+            instance: its demands are the mean of the day.
+            rng: source of everything random.
+            step: seconds between two matrices.
+            swing: by which share traffic rises and falls over the day, by the hour of its source.
+            noise: deviation of the logarithm of each demand, which forgets in about an hour.
+            bursts: chance per step that a demand is several times as large for about half an hour.
+            failures: chance per step that a link fails, for about an hour.
+        """
+        return draw_day(instance, rng, step, swing, noise, bursts, failures)
+
+    @classmethod
+    def unserved(cls, instance: Instance) -> float:
+        """Share of the traffic whose ends no links in service join."""
+        return waiting_share(instance)
+
+    @classmethod
+    def scenario_failures(
+        cls, instance: Instance, given: str | Path
+    ) -> Mapping[str, Mapping[str, Array]]:
+        """Single links (``links``), or groups of links from a file."""
+        return failures_of(instance, given)
+
     def _clear_state(self, network: Network, elements: int) -> None:
         """Columns of the communication view, nothing measured yet; what the memory is about."""
         n, links = network.num_nodes, network.num_links
@@ -60,10 +106,9 @@ class NetworkProblem(Problem):
         self._least = self._least_norm = np.inf
         self._memory = SearchMemory(elements, tenure_of(elements))
         self._load_column = np.zeros(links, dtype=np.float32)
-        self._utilisation = np.zeros(links, dtype=np.float32)
-        self._return_utilisation = np.zeros(links, dtype=np.float32)
-        self._peak = np.zeros(n, dtype=np.float32)
-        self._hot = np.zeros(n, dtype=np.int8)
+        utilisation, back = (np.zeros(links, dtype=np.float32) for _ in range(2))
+        peak, hot = np.zeros(n, dtype=np.float32), np.zeros(n, dtype=np.int8)
+        self._link_columns = LinkColumns(utilisation, back, peak, hot)
 
     def _declare_views(
         self,
@@ -73,12 +118,12 @@ class NetworkProblem(Problem):
         demand_attributes: Mapping[str, Attribute] = MappingProxyType({}),
     ) -> None:
         """Build both views and declare what they show; the arguments are the problem's own."""
-        network, full = self._network, self.features == "full"
+        network, full, columns = self._network, self.features == "full", self._link_columns
         traffic = node_traffic(network, full)
         nodes: dict[str, Any] = dict(traffic)
         edges: dict[str, Any] = {
-            "capacity": scaled(network.capacities, full),
-            "utilisation": self._utilisation,
+            "capacity": scaled(network.link_capacities, full),
+            "utilisation": columns.utilisation,
         }
         volumes = {"volume": scaled(network.volumes, full)}
         share, amount = Attribute(low=0.0, high=1.0), Attribute(norm="min_max", low=0.0)
@@ -86,8 +131,8 @@ class NetworkProblem(Problem):
         edge_attributes = {"capacity": static_amount(full)}
         self._observation_type = network_observation(self.features)
         if full:
-            nodes |= {"peak": self._peak, "hot": self._hot}
-            edges["return_utilisation"] = self._return_utilisation
+            nodes |= {"peak": columns.peak, "hot": columns.hot}
+            edges["return_utilisation"] = columns.return_utilisation
             node_attributes |= {"peak": share, "hot": Attribute(type="binary")}
             edge_attributes |= {"utilisation": share, "return_utilisation": share}
             edge_attributes |= link_attributes
@@ -120,6 +165,35 @@ class NetworkProblem(Problem):
     def _level(self, view: GraphView) -> float:
         return self._largest / self._start_objective
 
+    def _take_over(self, instance: Instance) -> bool:
+        """Where volumes alone differ, write these, and the loads that follow from them."""
+        before = self.instance
+        if instance.params != before.params or self.present not in instance.arrays:
+            return False
+        if FAILED in instance.arrays:  # which cuts demands off
+            return False
+        others = instance.arrays.keys() - {"volumes", str(self.present)}
+        same = all(instance.arrays[name] is before.arrays.get(name) for name in others)
+        if not same or len(others) != len(before.arrays.keys() - {"volumes", str(self.present)}):
+            return False
+        self.instance = instance
+        self._set_limits()
+        volumes, network, full = instance.array("volumes"), self._network, self.features == "full"
+        network.volumes[:] = volumes
+        self._traffic.edge_attributes["volume"][:] = scaled(volumes, full)
+        for name, column in node_traffic(network, full).items():
+            self._communication.nodes[name][:] = column
+            self._traffic.nodes[name][:] = column
+        self._begin_search()
+        self._carry_on()
+        for view in (self._communication, self._traffic):
+            view.touch(view.nodes, view.edge_attributes.keys() - {"capacity"})
+        return True
+
+    @abstractmethod
+    def _carry_on(self) -> None:
+        """Begin an episode with the configuration in force, after volumes changed."""
+
     def get_graphs(self) -> dict[str, GraphView]:
         """The views ``comm_G`` and ``traffic_G``."""
         return {COMMUNICATION: self._communication, TRAFFIC: self._traffic}
@@ -139,6 +213,11 @@ class NetworkProblem(Problem):
         self._largest, self._norm, self._fullest = largest, norm, fullest
         self._least = min(self._least, largest)
         self._least_norm = min(self._least_norm, norm)
+
+    def _past(self, elements: Array) -> Past:
+        """Times of the last changes of some links or demands."""
+        memory = self._memory
+        return Past(memory.ages(elements), memory.tenure, memory.steps)
 
     def objective(self) -> float:
         """Largest utilisation of any link in any direction."""

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.core.drawing import BLUE, DARK, draw_colour_bar, label, layout
 from lagco.core.graph import GraphView
+from lagco.core.pictures.drawing import BLUE, DARK, draw_colour_bar, label, layout
 from lagco.instances import Instance
-from lagco.instances.formats.topology import node_names
+from lagco.instances.formats.networks.topology import node_names
 from lagco.problems.networks.network import Network
 
 #: nodes up to which their names fit in

@@ -6,180 +6,251 @@ changed several times before traffic moves: such changes in a row are a compound
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
+from lagco.arrays import Array
+from lagco.core.candidates import Columns
 from lagco.core.memory import NEVER
 from lagco.problems.networks.kernels import measure
-from lagco.problems.networks.tabu import PAUSE, relative_gain, tabu_value
+from lagco.problems.networks.tabu import (
+    FINE,
+    MARGIN,
+    PAUSE,
+    SAME,
+    Past,
+    relative_gain,
+    since_change,
+    tabu_value,
+)
 from lagco.problems.ospf.kernels import changed_loads, loads_by_destination
+from lagco.problems.ospf.routing.shortest_paths import stepped
 
-#: features of a candidate
-EACH = 31
-_MARGIN, _SAME = 1e-6, 1e-9
+#: what a ranker sees of a change of a weight; near: after the change, far: with the best weight in
+#: its direction; norm: the 8-norm of all utilisations
+EACH = Columns(
+    near_norm_gain="fall of the norm by the change",
+    near_gain="fall of the largest utilisation by the change",
+    far_norm_gain="fall of the norm with the best weight in that direction",
+    far_gain="fall of the largest utilisation on the way there, at its lowest",
+    far_changes="further changes to that weight, over the range of weights",
+    near_rank="share of the candidates whose change leads to a lower norm",
+    far_rank="share of the candidates whose best weight leads to a lower norm",
+    age_by_tenure="steps since the link was changed, over half the tenure",
+    age="the same over five times the tenure",
+    never_changed="the link was never changed",
+    undoes_last="the change undoes the last step",
+    repeats_last="the change repeats the last step",
+    turns_back="the link was last changed in the other direction",
+    behind="largest utilisation now over the lowest so far",
+    improving="share of the candidates that lower the norm",
+    lowering="share of the candidates that lower the largest utilisation",
+    steps_left="share of the steps that is left",
+    best_near="the change leads to the lowest utilisation so far",
+    best_far="so does the best weight in that direction",
+    use="utilisation of the link's busier direction over the largest",
+    change="-1, 0 or 1",
+    weight="weight of the link, 0 at the smallest, 1 at the largest",
+    destinations="share of the destinations whose routes the change concerns",
+    best_norm="the best weight leads to the lowest norm so far",
+    relief="share of the load of the fullest arc that leaves it with the best weight",
+    begun="the change goes on with the compound move of the last step",
+    recent="the link was changed within the tenure",
+    planned="the change leads towards the plan",
+    against_plan="there is a plan, and the change does not lead there",
+    promised="fall of the lowest utilisation so far that the plan promises",
+    plan_distance="changes to the plan over the steps that are left",
+)
 
 
-@njit(cache=True)
-def look_at(link, change, bounds, graph, capacities, weights, routing, seen, total, out):  # type: ignore[no-untyped-def]
-    """Where changes of a link in one direction lead, to `out` (7,).
+class Look(NamedTuple):
+    """Where changes of a link in one direction lead.
 
-    Largest utilisation and norm after the next change; the same for the weight that is best in that
-    direction; how many changes away it is; which share of the load of the fullest arc leaves it
-    then; how many destinations the next change concerns.
+    near: after the next change. far: with the weight that is best in that direction.
 
-    seen: largest utilisation, norm and fullest arc now.
+    Attributes:
+        near: largest utilisation
+        near_norm: 8-norm of all utilisations
+        lowest: largest utilisation at its lowest on the way
+        far_norm: norm
+        moves: changes to the best weight
+        relief: share of the load of the fullest arc that leaves it then
+        destinations: how many the next change concerns
     """
-    ecmp, demands, distance, parts, loads, scratch = routing
-    _, norm, fullest = seen
-    weight, moves = weights[link] + change, 1
-    while bounds[0] <= weight <= bounds[1]:
-        count = changed_loads(
-            link, weight, graph, weights, ecmp, demands, distance, parts, loads, scratch, total
-        )
+
+    near: float
+    near_norm: float
+    lowest: float
+    far_norm: float
+    moves: float
+    relief: float
+    destinations: float
+
+
+class Memory(NamedTuple):
+    """Changes so far.
+
+    Attributes:
+        past: of the links looked at
+        recent: (E,) whether a link was changed within the tenure
+        directions: (E,) of the last change of each link
+        last: the last link, its change, and whether it brought nothing
+        least_norm: lowest norm so far
+        least: lowest utilisation so far
+    """
+
+    past: Past
+    recent: Array
+    directions: Array
+    last: tuple[int, int, bool]
+    least_norm: float
+    least: float
+
+
+@njit(cache=True, forceinline=True)
+def look_at(link, change, setting, weights, routes, parts, seen, total):  # type: ignore[no-untyped-def]
+    """Look at changes of a link in one direction.
+
+    seen: largest utilisation, norm and fullest arc now. parts: from `loads_by_destination`.
+    total: scratch (2 E,).
+    """
+    capacities, loads = setting.network.capacities, routes.loads
+    now, norm, fullest = seen
+    near = lowest = now
+    near_norm = far_norm = norm
+    far_moves = relief_there = destinations = 0.0
+    weight, before, moves = stepped(weights[link], change, setting), weights[link], 1
+    while weight != before and moves <= setting.span:
+        count = changed_loads(link, weight, setting, weights, routes, parts, total)
         largest, after, _ = measure(total, capacities)
         relief = 1.0 - total[fullest] / loads[fullest] if loads[fullest] > 0.0 else 0.0
-        better = after < out[3] * (1.0 - _SAME) and after < norm * (1.0 - _MARGIN)
-        relieves = out[5] <= _SAME and relief > _SAME and out[3] > norm * (1.0 - _MARGIN)
+        better = after < far_norm * (1.0 - SAME) and after < norm * (1.0 - MARGIN)
+        relieves = relief_there <= SAME and relief > SAME and far_norm > norm * (1.0 - MARGIN)
         if moves == 1:
-            out[0], out[1], out[2], out[6] = largest, after, largest, count
-        out[2] = min(out[2], largest)
+            near, near_norm, lowest, destinations = largest, after, largest, float(count)
+        lowest = min(lowest, largest)
         if moves == 1 or better or relieves:
-            out[3], out[4], out[5] = after, moves, relief
+            far_norm, far_moves, relief_there = after, float(moves), relief
         rest = total[2 * link] + total[2 * link + 1]
-        if change > 0 and (count == 0 or rest <= _SAME * loads[fullest]):
+        if change > 0 and (count == 0 or rest <= SAME * loads[fullest]):
             break  # nothing is left that could leave
-        weight += change
+        before, weight = weight, stepped(weight, change, setting)
         moves += 1
+    return Look(near, near_norm, lowest, far_norm, far_moves, relief_there, destinations)
 
 
 @njit(cache=True)
-def is_begun(link, change, far, norm, memory):  # type: ignore[no-untyped-def]
-    """Whether a change goes on with the compound move that the last change began.
-
-    memory: the last link, its change, and whether it brought nothing.
-    """
-    if link != memory[0] or change != memory[1]:
+def is_begun(link, change, look, norm, last):  # type: ignore[no-untyped-def]
+    """Whether a change goes on with the compound move that the last change began."""
+    if link != last[0] or change != last[1]:
         return False
-    return far[3] < norm * (1.0 - _MARGIN) or (memory[2] and far[5] > _SAME)
+    return look.far_norm < norm * (1.0 - MARGIN) or (last[2] and look.relief > SAME)
 
 
 @njit(cache=True)
-def value_of(far, norm, least, recent, age, begun):  # type: ignore[no-untyped-def]
-    """Merit of a change that leads to `far`, from `look_at`."""
-    helps = far[5] > _SAME or far[3] <= norm * (1.0 - _MARGIN)
-    allowed = not recent or far[3] < least * (1.0 - _SAME) or begun
-    value = tabu_value(np.log(norm / far[3]), far[4], helps, allowed, age)
+def value_of(look, norm, least, recent, age, begun):  # type: ignore[no-untyped-def]
+    """Merit of a change."""
+    helps = look.relief > SAME or look.far_norm <= norm * (1.0 - MARGIN)
+    allowed = not recent or look.far_norm < least * (1.0 - SAME) or begun
+    value = tabu_value(np.log(norm / look.far_norm), look.moves, helps, allowed, age)
     return value + PAUSE if begun else value  # what was begun is finished first
 
 
 @njit(cache=True)
-def advised_changes(  # type: ignore[no-untyped-def]
-    bounds, graph, capacities, weights, ecmp, demands, routes, scratch, ages, recent, least, memory
-):
-    """The actions (k, 2) that the search would take."""
-    first, heads, arcs, _ = graph
-    distance, order, _, _, loads, _ = routes
-    parts = np.empty((first.shape[0] - 1, loads.shape[0]))
-    loads_by_destination(first, heads, arcs, weights, ecmp, demands, distance, order, parts)
-    routing = ecmp, demands, distance, parts, loads, scratch
-    seen = measure(loads, capacities)
+def advised_changes(setting, weights, routes, memory):  # type: ignore[no-untyped-def]
+    """The actions (k, 2) that the search would take; `memory` is of all links."""
+    loads = routes.loads
+    parts = np.empty((setting.network.num_nodes, loads.shape[0]))
+    loads_by_destination(setting, weights, routes.distance, routes.order, parts)
+    seen = measure(loads, setting.network.capacities)
     total = np.empty(loads.shape[0])
-    far = np.empty(7)
-    links = capacities.shape[0]
+    links = weights.shape[0]
     values = np.full((links, 3), -np.inf)
     best = -np.inf
     for e in range(links):
         for change in (-1, 1):
-            if bounds[0] <= weights[e] + change <= bounds[1]:
-                look_at(
-                    e, change, bounds, graph, capacities, weights, routing, seen, total, far
-                )  # fmt: skip
-                begun = is_begun(e, change, far, seen[1], memory)
-                value = value_of(far, seen[1], least, recent[e] == 1, ages[e], begun)
+            if stepped(weights[e], change, setting) != weights[e]:
+                look = look_at(e, change, setting, weights, routes, parts, seen, total)
+                begun = is_begun(e, change, look, seen[1], memory.last)
+                recent, age = memory.recent[e] == 1, memory.past.ages[e]
+                value = value_of(look, seen[1], memory.least_norm, recent, age, begun)
                 values[e, change + 1] = value
                 best = max(best, value)
     found = np.empty((2 * links, 2), np.int64)
     count = 0
     for e in range(links):
         for place in (0, 2):
-            if values[e, place] > best - _MARGIN and best > -np.inf:
+            if values[e, place] > best - MARGIN and best > -np.inf:
                 found[count, 0], found[count, 1] = e, place
                 count += 1
     return found[:count].copy()
 
 
 @njit(cache=True)
-def describe_changes(  # type: ignore[no-untyped-def]
-    actions, bounds, graph, capacities, weights, ecmp, demands, routes, scratch, ages, recent,
-    directions, tenure, least, best, memory, left, plan, promised, each,
-):  # fmt: skip
-    """Write features of candidate actions (k, 2) to each (k, EACH).
+def describe_changes(actions, setting, weights, routes, memory, goal, each):  # type: ignore[no-untyped-def]
+    """Write features of candidate actions (k, 2) to the records `each` (k,).
 
-    plan (E,): weights to go to, the present ones without a plan; promised: largest utilisation
-    there. left: share of the steps left, and their number.
+    memory: its ages (k,) are of the candidates' links.
     """
-    first, heads, arcs, _ = graph
-    distance, order, _, _, loads, _ = routes
-    n, k = first.shape[0] - 1, actions.shape[0]
+    capacities, loads, plan = setting.network.capacities, routes.loads, goal.target
+    n, k = setting.network.num_nodes, actions.shape[0]
     parts = np.empty((n, loads.shape[0]))
-    loads_by_destination(first, heads, arcs, weights, ecmp, demands, distance, order, parts)
-    routing = ecmp, demands, distance, parts, loads, scratch
+    loads_by_destination(setting, weights, routes.distance, routes.order, parts)
     seen = measure(loads, capacities)
     largest, norm, _ = seen
     unit = 1.0 / max(largest, 1e-300)
+    span = max(1, setting.span)
+    best, least = memory.least, memory.least_norm
     total = np.empty(loads.shape[0])
-    looks = np.empty((k, 7))
+    looks = []
     better, lower, away = 0, 0, 0
     for e in range(weights.shape[0]):
         away += abs(plan[e] - weights[e])
     for i in range(k):
-        change, far = actions[i, 1] - 1, looks[i]
-        far[:] = 0.0
-        far[0] = far[2] = largest
-        far[1] = far[3] = norm
+        change = actions[i, 1] - 1
+        look = Look(largest, norm, largest, norm, 0.0, 0.0, 0.0)
         if change != 0:
-            look_at(
-                actions[i, 0], change, bounds, graph, capacities, weights, routing, seen, total, far
-            )
-        better += far[1] < norm * (1.0 - _SAME)
-        lower += far[0] < largest * (1.0 - _SAME)
+            look = look_at(actions[i, 0], change, setting, weights, routes, parts, seen, total)
+        looks.append(look)
+        better += look.near_norm < norm * (1.0 - SAME)
+        lower += look.near < largest * (1.0 - SAME)
     for i in range(k):
-        e, change, far, f = actions[i, 0], actions[i, 1] - 1, looks[i], each[i]
+        e, change, look, f = actions[i, 0], actions[i, 1] - 1, looks[i], each[i]
         near_rank, far_rank = 0, 0
         for j in range(k):
-            near_rank += looks[j, 1] < far[1] * (1.0 - _SAME)
-            far_rank += looks[j, 3] < far[3] * (1.0 - _SAME)
-        age, tabu = ages[i] + 1, recent[e] == 1
-        changed = ages[i] < NEVER
-        begun = change != 0 and is_begun(e, change, far, norm, memory)
-        f[0] = relative_gain(far[1], norm)
-        f[1] = relative_gain(far[0], largest)
-        f[2] = relative_gain(far[3], norm)
-        f[3] = relative_gain(far[2], largest)
-        f[4] = (far[4] - 1.0) / max(1, bounds[1] - bounds[0])
-        f[5] = near_rank / k
-        f[6] = far_rank / k
-        f[7] = min(1.0, age / (0.5 * tenure + 2.0))
-        f[8] = min(1.0, age / (5.0 * tenure))
-        f[9] = 0.0 if changed else 1.0
-        f[10] = 1.0 if age == 1 and directions[e] == -change else 0.0
-        f[11] = 1.0 if age == 1 and directions[e] == change else 0.0
-        f[12] = 1.0 if changed and directions[e] == -change else 0.0
-        f[13] = np.arcsinh(10.0 * (largest / best - 1.0)) if best > 0.0 else 0.0
-        f[14] = better / k
-        f[15] = lower / k
-        f[16] = left[0]
-        f[17] = 1.0 if far[0] < best * (1.0 - _SAME) else 0.0
-        f[18] = 1.0 if far[2] < best * (1.0 - _SAME) else 0.0
-        f[19] = max(loads[2 * e], loads[2 * e + 1]) / capacities[e] * unit
-        f[20] = change
-        f[21] = (weights[e] - bounds[0]) / max(1, bounds[1] - bounds[0])
-        f[22] = far[6] / n
-        f[23] = 1.0 if far[3] < least * (1.0 - _SAME) else 0.0
-        f[24] = far[5]
-        f[25] = 1.0 if begun else 0.0
-        f[26] = 1.0 if tabu else 0.0
-        f[27] = 1.0 if change * (plan[e] - weights[e]) > 0 else 0.0
-        f[28] = 1.0 if away > 0 and change * (plan[e] - weights[e]) <= 0 else 0.0
-        f[29] = relative_gain(promised, best) if away > 0 else 0.0
-        f[30] = away / max(1, left[1])
+            near_rank += looks[j].near_norm < look.near_norm * (1.0 - SAME)
+            far_rank += looks[j].far_norm < look.far_norm * (1.0 - SAME)
+        age, direction = memory.past.ages[i], memory.directions[e]
+        changed = age < NEVER
+        f.near_norm_gain = relative_gain(look.near_norm, norm)
+        f.near_gain = relative_gain(look.near, largest)
+        f.far_norm_gain = relative_gain(look.far_norm, norm)
+        f.far_gain = relative_gain(look.lowest, largest)
+        f.far_changes = (look.moves - 1.0) / span
+        f.near_rank = near_rank / k
+        f.far_rank = far_rank / k
+        f.age_by_tenure, f.age = since_change(age, memory.past.tenure)
+        f.never_changed = not changed
+        f.undoes_last = age == 0 and direction == -change
+        f.repeats_last = age == 0 and direction == change
+        f.turns_back = changed and direction == -change
+        f.behind = np.arcsinh(FINE * (largest / best - 1.0)) if best > 0.0 else 0.0
+        f.improving = better / k
+        f.lowering = lower / k
+        f.steps_left = goal.share
+        f.best_near = look.near < best * (1.0 - SAME)
+        f.best_far = look.lowest < best * (1.0 - SAME)
+        f.use = max(loads[2 * e], loads[2 * e + 1]) / capacities[2 * e] * unit
+        f.change = change
+        f.weight = min(1.0, (weights[e] - setting.low) / (span * setting.step))
+        f.destinations = look.destinations / n
+        f.best_norm = look.far_norm < least * (1.0 - SAME)
+        f.relief = look.relief
+        f.begun = change != 0 and is_begun(e, change, look, norm, memory.last)
+        f.recent = memory.recent[e] == 1
+        f.planned = change * (plan[e] - weights[e]) > 0
+        f.against_plan = away > 0 and change * (plan[e] - weights[e]) <= 0
+        f.promised = relative_gain(goal.promised, best) if away > 0 else 0.0
+        f.plan_distance = away / max(1, goal.steps)

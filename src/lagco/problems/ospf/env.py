@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -9,28 +10,36 @@ import numpy as np
 from numba import types
 
 from lagco.arrays import Array
-from lagco.bound_arguments import bind
 from lagco.core.candidates import CandidateFeatures
+from lagco.core.changes.moves import Moves
 from lagco.core.pooling import Concat
-from lagco.core.references import configured_start
+from lagco.core.rewards.references import configured_start
 from lagco.core.spec import Attribute, Edge, Object
+from lagco.heuristics.known_plans import Goal
 from lagco.instances import ArrayForm, Instance, InstanceForm, References
-from lagco.problems.networks.network import ARRAYS, NODES, network_of
+from lagco.problems.networks.elements import fullest_links, link_names
+from lagco.problems.networks.network import ARRAYS, PARAMS, network_of
 from lagco.problems.networks.problem import LINKS, PLAIN_LINKS, NetworkProblem
 from lagco.problems.networks.views import COMMUNICATION
-from lagco.problems.ospf.candidates import EACH, advised_changes, describe_changes
+from lagco.problems.ospf.candidates import EACH, Memory, advised_changes, describe_changes
 from lagco.problems.ospf.foresight import AHEAD, COLUMNS
 from lagco.problems.ospf.generator import draw_weighted_network
 from lagco.problems.ospf.kernels import preview_changes, valid_changes
+from lagco.problems.ospf.limits import excess, limits_from
 from lagco.problems.ospf.plan import PLANS, SUGGESTED, episode_plan
-from lagco.problems.ospf.routing import LARGEST, empty_routes, grouped_demands
-from lagco.problems.ospf.states import reroute, reroute_and_foresee
-from lagco.problems.ospf.weights import (
+from lagco.problems.ospf.routing.shortest_paths import LARGEST, empty_routes
+from lagco.problems.ospf.routing.states import reroute, reroute_and_foresee
+from lagco.problems.ospf.routing.weights import (
+    HIGHEST,
+    LOWEST,
     checked_weights,
-    scratch,
+    routes_of,
+    setting_of,
     utilisation_of,
-    weight_bounds,
+    with_weights,
 )
+from lagco.problems.ospf.searching.tracking import Tracker, scenario_utilisations
+from lagco.runtime.bound_arguments import bind
 
 DELTAS = (-1, 0, 1)
 #: by change, the column of `ahead` that says whether a compound move is under way
@@ -38,6 +47,8 @@ _BEGUN = {1: COLUMNS - 1, -1: 2 * COLUMNS - 1}
 #: attributes of nodes and of links that a change of a weight may change, per feature set
 _TOUCHED = LINKS[0], (*LINKS[1], "weight", "room", "recent", "shares", "ahead")
 _PLAIN_TOUCHED = PLAIN_LINKS[0], (*PLAIN_LINKS[1], "weight")
+#: the weight that a link has to have had, so that no shortest path is looked for anew
+_NOTHING = -2
 #: less than this share of what was there is a change
 _SAME = 1.0 - 1e-9
 
@@ -47,12 +58,15 @@ class OSPF(NetworkProblem):
 
     Instance: ``edges`` (2, E), ``capacities`` (E,) the same in each direction, ``demands`` (2, D)
     from source to target, ``volumes`` (D,), ``params["nodes"]``; ``weights`` (E,) where it has a
-    present state. ``params["ecmp"]``: split evenly over all next hops on shortest paths (default),
-    or follow the one with the lowest id. Weights are whole numbers from ``params["min_weight"]``
-    to ``params["max_weight"]`` (1 and 5). The size is E.
+    present state. With ``params["directed"]`` every link leads from its first end to its second, so
+    both directions are links of their own. ``failed`` (E,) flags of links that carry nothing now;
+    demands that they cut off do not count. ``params["ecmp"]``: split evenly over all next hops on
+    shortest paths (default), or follow the one with the lowest id. Weights are whole numbers from
+    ``params["min_weight"]`` to ``params["max_weight"]`` (1 and 5), or within ``lowest_weights``
+    and ``highest_weights`` (E,). The size is E.
     Views: ``comm_G``, the links, undirected; ``traffic_G``, the demands, directed.
     Action: ``MultiDiscrete([E, 3])``, a link and the change -1, 0 or +1 (as 0, 1, 2) of its weight,
-    which must stay within its bounds.
+    times ``params["weight_step"]`` (1), which must stay within its bounds.
     Observation: with `paper` features ``comm_G.utilisation``, ``comm_G.load`` (of the busier
     direction) and ``comm_G.weight`` (E,). With `full` features ``comm_G.utilisation`` and
     ``comm_G.return_utilisation`` (E,), of the busier and the other direction over the largest of
@@ -71,16 +85,27 @@ class OSPF(NetworkProblem):
     """
 
     name = "ospf"
+    present = "weights"
+    size_axis = "links"
+    limiting = (LOWEST, HIGHEST)
+    improves_within_limits = True
+    candidate_columns = EACH
     episode_coefficient = 2
     form = InstanceForm(
-        arrays=ARRAYS | {"weights": ArrayForm("number", ("links",), optional=True)},
+        arrays=ARRAYS
+        | {
+            "weights": ArrayForm("number", ("links",), optional=True),
+            LOWEST: ArrayForm("integer", ("links",), low=1, optional=True),
+            HIGHEST: ArrayForm("integer", ("links",), low=1, optional=True),
+        },
         params={
             "required": ["nodes"],
-            "properties": {
-                "nodes": NODES,
+            "properties": PARAMS
+            | {
                 "ecmp": {"type": "boolean"},
                 "min_weight": {"type": "integer", "minimum": 1},
                 "max_weight": {"type": "integer", "minimum": 1, "maximum": 65535},
+                "weight_step": {"type": "integer", "minimum": 1, "maximum": 65535},
             },
         },
         solution=ArrayForm("number", ("links",)),
@@ -143,13 +168,12 @@ class OSPF(NetworkProblem):
         network = network_of(instance)
         links = network.num_links
         self._clear_state(network, links)
-        self._low, self._high = weight_bounds(instance)
-        self._ecmp = bool(instance.params.get("ecmp", True))
+        self._setting = setting_of(instance, network)
+        self._low, self._high = self._setting.low, self._setting.high
+        self._grouping = np.lexsort((network.sources, network.targets))  # as in `grouped_demands`
         self._weights = np.full(links, self._low, dtype=np.int64)
         self._routes = empty_routes(network)
-        self._demands = grouped_demands(network)
-        self._scratch = scratch(network, self._high)
-        self._graph = network.first, network.heads, network.arcs, network.edges
+        self._state = self._setting, self._weights, self._routes  # as compiled code takes it
         self._directions = np.zeros(links, dtype=np.int64)  # of the last change of each link
         self._last: tuple[int, int, bool] = (-1, 0, False)  # link, change, whether it was idle
         self._start_weights = self._weights.copy()
@@ -158,6 +182,7 @@ class OSPF(NetworkProblem):
         self._room = np.zeros(links, dtype=np.float32)
         self._shares = np.zeros((links, LARGEST), dtype=np.float32)
         self._ahead = np.zeros((links, len(DELTAS), AHEAD), dtype=np.float32)
+        self._tracker: Tracker | None = None  # of all scenarios, once asked
         self._declare()
         self._bind()
         self.action_space = gym.spaces.MultiDiscrete([links, len(DELTAS)])
@@ -194,12 +219,26 @@ class OSPF(NetworkProblem):
         else:
             self._weights[:] = checked_weights(weights, self.instance, len(self._weights))
         self._begin_search()
+        self._begin_routing(-1, 0)
+
+    def _carry_on(self) -> None:
+        grouped = self._setting.demands.volumes
+        grouped[:] = self.instance.array("volumes")[self._grouping]
+        weights = self.instance.array("weights")
+        if np.array_equal(weights, self._weights):
+            self._begin_routing(0, _NOTHING)
+            return
+        self._weights[:] = checked_weights(weights, self.instance, len(self._weights))
+        self._begin_routing(-1, 0)
+
+    def _begin_routing(self, link: int, old: int) -> None:
+        """Begin an episode, as after a change of a link: see `_reroute`."""
         self._directions[:] = 0
         self._last = -1, 0, False
         self._plan = None
         self._start_weights[:] = self._weights
         self._ahead[:] = 0.0
-        self._reroute(-1, 0)
+        self._reroute(link, old)
 
     def _apply(self, action: Any) -> None:
         link, change = int(action[0]), DELTAS[action[1]]
@@ -208,7 +247,7 @@ class OSPF(NetworkProblem):
             return
         weights = self._weights
         old = int(weights[link])
-        weights[link] = old + change
+        weights[link] = min(max(old + change * self._setting.step, self._low), self._high)
         largest, norm = self._largest, self._norm
         self._directions[link] = change
         self._reroute(link, old)
@@ -225,15 +264,14 @@ class OSPF(NetworkProblem):
 
     def _bind(self) -> None:
         """Gather the arguments of what is computed after a change."""
-        network, routes = self._network, self._routes
-        known = network.capacities, self._demands, self._ecmp, self._low, self._high
-        columns = self._load_column, self._utilisation, self._weight
-        shared = self._graph, known, self._weights, routes, self._scratch, columns
-        seen = self._return_utilisation, self._peak, self._hot, self._room, self._shares
-        call, arguments = reroute, shared
+        call: Any = reroute
+        columns: tuple[Any, ...] = (
+            (self._load_column, self._link_columns.utilisation, self._weight),
+        )
         if self.features == "full":
-            call, arguments = reroute_and_foresee, (*shared, *seen, self._ahead)  # type: ignore[assignment]
-        self._routing = bind(call, arguments, types.int64, types.int64)
+            call = reroute_and_foresee
+            columns = self._link_columns, (self._weight, self._room, self._shares, self._ahead)
+        self._routing = bind(call, (*self._state, *columns), types.int64, types.int64)
 
     def _reroute(self, link: int, old: int) -> None:
         """Loads and link states after `link` had the weight `old` (-1: after any change)."""
@@ -253,6 +291,53 @@ class OSPF(NetworkProblem):
         """Load of each link from its first to its second end, and back: (E, 2)."""
         return self._routes.loads.reshape(-1, 2).copy()
 
+    def present_elements(self) -> Array:
+        """The weights at hand: (E,)."""
+        return self._weights
+
+    @classmethod
+    def element_names(cls, instance: Instance) -> list[str]:
+        """Links by the names of their ends."""
+        return link_names(instance)
+
+    @classmethod
+    def limits_from(
+        cls, instance: Instance, table: Sequence[Mapping[str, str]]
+    ) -> Mapping[str, Array]:
+        """Links that keep their weight, or ranges: the columns ``link``, ``min`` and ``max``."""
+        return limits_from(instance, table)
+
+    @classmethod
+    def moves(cls) -> Moves:
+        """Every weight that a link may get, or of a wide range those that move most traffic."""
+        from lagco.problems.ospf.searching.moves import WeightMoves
+
+        return WeightMoves()
+
+    @classmethod
+    def excess(cls, instance: Instance, elements: Array, values: Array) -> Array:
+        """Distance of weights from the ranges of their links."""
+        return excess(instance, elements, values)
+
+    @classmethod
+    def with_present(cls, instance: Instance, solution: Array) -> Instance:
+        """Weights that are not of the usual range make the range of all as wide as routers do."""
+        return with_weights(instance, solution)
+
+    @classmethod
+    def fullest(cls, instance: Instance, solution: Array, most: int = 5) -> list[tuple[str, float]]:
+        """The fullest links, each direction by itself."""
+        network = network_of(instance)
+        weights = checked_weights(solution, instance, network.num_links)
+        use = routes_of(instance, network, weights).loads / network.capacities
+        return fullest_links(instance, network, use, most)
+
+    def set_by(self, actions: Array) -> tuple[Array, Array]:
+        """The link of each action, and its weight after it."""
+        rows = np.asarray(actions, dtype=np.int64).reshape(-1, 2)
+        after = self._weights[rows[:, 0]] + (rows[:, 1] - 1) * self._setting.step
+        return rows[:, 0], np.clip(after, self._low, self._high)
+
     def has_valid_action(self) -> bool:
         """Always: a weight may stay."""
         return True
@@ -262,13 +347,14 @@ class OSPF(NetworkProblem):
         link, delta = int(action[0]), int(action[1])
         if not (0 <= link < len(self._weights) and 0 <= delta < 3):
             return False
-        return self._low <= self._weights.item(link) + delta - 1 <= self._high
+        weight = self._weights.item(link)
+        return delta == 1 or (weight > self._low if delta == 0 else weight < self._high)
 
     def are_valid_actions(self, actions: Array) -> Array:
         """Weights that stay within their bounds: (k,)."""
         rows = np.asarray(actions, dtype=np.int64)
         valid = np.empty(len(rows), dtype=np.bool_)
-        valid_changes(rows, self._weights, self._low, self._high, valid)
+        valid_changes(rows, self._weights, self._setting, valid)
         return valid
 
     def action_mask(self) -> Array:
@@ -288,38 +374,22 @@ class OSPF(NetworkProblem):
 
     def preview(self, actions: Array) -> Array:
         """Minus the largest utilisation after each change: (k,)."""
-        return -preview_changes(
-            self._graph,
-            self._network.capacities,
-            self._weights,
-            self._ecmp,
-            self._demands,
-            self._routes,
-            np.asarray(actions, dtype=np.int64),
-            self._scratch,
-        )
+        return -preview_changes(np.asarray(actions, dtype=np.int64), *self._state)
 
     def candidate_features(self, actions: Array) -> CandidateFeatures:
         """Effects of each change and of the best weight in its direction, the past, the plan."""
         rows = np.ascontiguousarray(actions, dtype=np.int64)
-        each = np.empty((len(rows), EACH), dtype=np.float32)
+        each = EACH.records(len(rows))
         plan, left = self._planned(), self.episode_length - self._steps
-        describe_changes(
-            rows,
-            *self._searched,
-            self._memory.ages(rows[:, 0]),
-            self._memory.recent,
-            self._directions,
-            self._memory.tenure,
-            self._least_norm,
-            self._least,
-            self._last,
-            (left / self.episode_length, left),
-            plan,
-            self._plan[1] if self._plan else np.inf,
-            each,
-        )
-        return CandidateFeatures(each)
+        promised = self._plan[1] if self._plan else np.inf
+        goal = Goal(plan, promised, left, left / self.episode_length)
+        describe_changes(rows, *self._state, self._remembered(rows[:, 0]), goal, each)
+        return CandidateFeatures(EACH.matrix(each))
+
+    def _remembered(self, links: Array) -> Memory:
+        """Changes so far, as compiled code looks at them."""
+        recent, reached = self._memory.recent, (self._least_norm, self._least)
+        return Memory(self._past(links), recent, self._directions, self._last, *reached)
 
     def advise(self) -> Array:
         """The changes that a tabu search on the 8-norm would make: (k, 2).
@@ -333,13 +403,8 @@ class OSPF(NetworkProblem):
         planned = self._to_plan()
         if len(planned):
             return planned
-        found: Array = advised_changes(
-            *self._searched,
-            self._memory.ages(np.arange(len(self._weights))),
-            self._memory.recent,
-            self._least_norm,
-            self._last,
-        )
+        memory = self._remembered(np.arange(len(self._weights)))
+        found: Array = advised_changes(*self._state, memory)
         return found
 
     def suggested_actions(self) -> Array:
@@ -354,35 +419,41 @@ class OSPF(NetworkProblem):
 
     def _planned(self) -> Array:
         """Weights (E,) to go to: the plan's, or the present ones once it has nothing to offer."""
+        if not self.shows_plans:
+            return self._weights
         if self._plan is None:
             # a stream of its own, so that episodes are the same whether a plan is asked for or not
             number = int(self.np_random.spawn(1)[0].integers(PLANS))
             self._plan = episode_plan(self.instance, self._start_weights, number)
         plan, promised = self._plan
-        away = int(np.abs(plan - self._weights).sum())
+        away = int(np.abs(plan - self._weights).sum()) // self._setting.step
         offers = promised < self._least * _SAME and away <= self.episode_length - self._steps
         return plan if offers else self._weights
 
-    @property
-    def _searched(self) -> tuple[Any, Any, Array, Array, bool, Any, Any, Any]:
-        """Arguments of the compiled code that tries changes."""
-        return (
-            (self._low, self._high),
-            self._graph,
-            self._network.capacities,
-            self._weights,
-            self._ecmp,
-            self._demands,
-            self._routes,
-            self._scratch,
-        )
+    @classmethod
+    def scenario_values(cls, instance: Instance, solution: Array) -> Array:
+        """Largest utilisation in every scenario, all routes from scratch: (S,)."""
+        links = instance.array("edges").shape[1]
+        return scenario_utilisations(instance, checked_weights(solution, instance, links))
+
+    def state_values(self) -> Array:
+        """The same, brought up to date: (S,)."""
+        return self._tracked().values(self._weights)
+
+    def scenario_preview(self, actions: Array) -> Array:
+        """Joint utilisation after each change: (k,)."""
+        return self._tracked().after(self._weights, *self.set_by(actions))
+
+    def _tracked(self) -> Tracker:
+        if self._tracker is None:
+            self._tracker = Tracker(self.instance)
+        return self._tracker
 
     def draw_on(self, axes: Any) -> None:
         """The network, links by utilisation, with their weights."""
         from lagco.problems.networks.viewer import draw_network, shows_weights
 
-        loads = self._routes.loads.reshape(-1, 2).max(axis=1)
-        utilisation = loads / self._network.capacities
+        utilisation = (self._routes.loads / self._network.capacities).reshape(-1, 2).max(axis=1)
         draw_network(axes, self.instance, self._network, utilisation, weights=self._weights)
         shown = "weights on the links, " if shows_weights(self._network) else ""
         axes.set_title(f"{shown}largest utilisation {self._largest:.1%}", fontsize=8)

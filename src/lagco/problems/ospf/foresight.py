@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from lagco.problems.networks.kernels import level_of, marginal_costs
-from lagco.problems.ospf.routing import steps_along
+from lagco.problems.ospf.routing.shortest_paths import steps_along
 
 #: columns per direction of a change, and of all of them
 COLUMNS = 7
@@ -39,10 +39,7 @@ def _spread_over(first, moved, partly, value, hot, row):  # type: ignore[no-unty
 
 
 @njit(cache=True)
-def foresee(  # type: ignore[no-untyped-def]
-    first, heads, arcs, weights, ecmp, demands, capacities, routes, largest, fullest, low, high,
-    ahead,
-):  # fmt: skip
+def foresee(setting, weights, routes, largest, fullest, ahead):  # type: ignore[no-untyped-def]
     """First-order effects of changes of each weight: `ahead` (E, 3, 14).
 
     Traffic that leaves an arc when its link becomes longer, or comes to it when shorter, is judged
@@ -55,10 +52,13 @@ def foresee(  # type: ignore[no-untyped-def]
     the columns 7 to 12 are the same, of what comes and what is then there. Columns 6 and 13 are not
     written. Returns the level of the network.
     """
+    network, demands, ecmp = setting.network, setting.demands, setting.ecmp
+    low, high, step = setting.low, setting.high, setting.step
+    first, heads, arcs, capacities = network.first, network.heads, network.arcs, network.capacities
     distance, order, ways, hops, loads, _ = routes
-    n = first.shape[0] - 1
-    links = capacities.shape[0]
-    reach = min(REACH, max(1, high - low))
+    n = network.num_nodes
+    links = weights.shape[0]
+    reach = min(REACH, max(1, setting.span))
     unit = 1.0 / largest if largest > 0.0 else 0.0
     steps = steps_along(arcs, weights)
     marginal = np.empty(2 * links)
@@ -104,7 +104,7 @@ def foresee(  # type: ignore[no-untyped-def]
             taken = next_hops[low_arc] - low_arc
             degree = first[v + 1] - low_arc
             # without branches, which the processor could not foresee
-            ties, others, margin = 0, 0, reach + 1
+            ties, others, margin = 0, 0, reach * step + 1
             for k in range(degree):
                 head, arc = np.uint32(heads[low_arc + k]), np.uint32(arcs[low_arc + k])
                 gap = far[head] + steps[low_arc + k] - here
@@ -113,7 +113,7 @@ def foresee(  # type: ignore[no-untyped-def]
                 gaps[k] = gap
                 tied[ties] = longer[others] = k
                 ties += gap == 0
-                others += 0 < gap <= reach
+                others += 0 < gap <= reach * step
                 margin = min(margin, gap if gap > 0 else margin)
             for i in range(low_arc, low_arc + count[v]):
                 through[heads[next_hops[i]]] += share
@@ -122,8 +122,17 @@ def foresee(  # type: ignore[no-untyped-def]
                 k = longer[j]
                 if not ecmp:
                     partly = amount if k < taken else 0.0
+                if gaps[k] % step:
+                    partly = amount  # changes pass by the weight at which both ways are equal
                 saves, relieves = cost[v] - prices[k], crossing[v] - crossed[k]
-                _spread_over(gaps[k], amount, partly, saves, relieves, coming[arcs[low_arc + k]])
+                _spread_over(
+                    (gaps[k] + step - 1) // step,
+                    amount,
+                    partly,
+                    saves,
+                    relieves,
+                    coming[arcs[low_arc + k]],
+                )
             if ties == 1 and others > 0:
                 # the ways next in length, which are longer by `margin`; of equal ones the lowest id
                 k, near, nearest = tied[0], 0, -1
@@ -137,8 +146,17 @@ def foresee(  # type: ignore[no-untyped-def]
                 partly = amount * near / (near + 1)
                 if not ecmp:
                     partly = amount if nearest < k else 0.0
+                if margin % step:
+                    partly = amount
                 saves, relieves = prices[k] - near_cost / near, crossed[k] - near_crosses / near
-                _spread_over(margin, amount, partly, saves, relieves, leaving[arcs[low_arc + k]])
+                _spread_over(
+                    (margin + step - 1) // step,
+                    amount,
+                    partly,
+                    saves,
+                    relieves,
+                    leaving[arcs[low_arc + k]],
+                )
                 continue
             for j in range(ties if ties > 1 else 0):
                 k = tied[j]
@@ -158,10 +176,10 @@ def foresee(  # type: ignore[no-untyped-def]
     crowd = 1.0 / loads[fullest] if loads[fullest] > 0.0 else 0.0
     over = norm / np.sqrt(np.arange(1, reach + 1))
     for e in range(links):
-        _conclude(e, high - weights[e], leaving, -1.0, loads, unit / capacities[e], over, crowd,
-                  ahead[e, 2, :COLUMNS])  # fmt: skip
-        _conclude(e, weights[e] - low, coming, 1.0, loads, unit / capacities[e], over, crowd,
-                  ahead[e, 0, COLUMNS:])  # fmt: skip
+        scale = unit / capacities[2 * e]
+        up, down = (high - weights[e] + step - 1) // step, (weights[e] - low + step - 1) // step
+        _conclude(e, up, leaving, -1.0, loads, scale, over, crowd, ahead[e, 2, :COLUMNS])
+        _conclude(e, down, coming, 1.0, loads, scale, over, crowd, ahead[e, 0, COLUMNS:])
     return level_of(largest, total)
 
 

@@ -2,7 +2,7 @@
 
 Weights pay together more than one by one, and a search by single links ends where none of them
 helps. The plan is found once per episode, with a tenth of the solver's moves or fewer; it is what
-an agent with a ranker may follow, leave, or go on from.
+an agent with a ranker may follow, leave, or continue from.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.heuristics.known_plans import KnownPlans
 from lagco.instances import Instance
-from lagco.problems.known_plans import KnownPlans
 from lagco.problems.networks.network import network_of
+from lagco.problems.ospf.routing.weights import is_wide, utilisation_of
 from lagco.problems.ospf.solver import MOVES, improve_weights
-from lagco.problems.ospf.weights import utilisation_of
 
 #: moves of the annealing per link, unless they take more than so many steps along arcs in all; with
 #: fewer moves per link than the last number there is no plan
@@ -29,8 +29,11 @@ _known = KnownPlans()
 def episode_plan(instance: Instance, weights: Array, number: int) -> tuple[Array, float]:
     """Plan `number` for episodes that begin with `weights` (E,), made once; and its utilisation.
 
-    Networks that are too large have none: their own weights, and infinity.
+    Networks that are too large have none, nor wide ranges of weights: their own weights, and
+    infinity.
     """
+    if is_wide(instance) or instance.params.get("weight_step", 1) != 1:
+        return weights, np.inf
     network = network_of(instance)
     links = len(weights)
     moves = min(PER_LINK * links, WORK // (2 * links * network.num_nodes))

@@ -6,11 +6,15 @@ The number of moves is fixed, so the answer depends on instance and seed alone.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from lagco.arrays import Array
+from lagco.core.changes.few import FEW
+from lagco.core.changes.limits import FIXED, MAX_CHANGES
+from lagco.core.scenarios.variants import NAMES
 from lagco.instances import Instance, SolverReference
 from lagco.problems.networks.bound import annealed, flow_bound
 from lagco.problems.networks.core import Core, core_of
@@ -20,13 +24,30 @@ from lagco.problems.networks.kernels import (
     largest_utilisation,
     smooth_utilisation,
 )
-from lagco.problems.networks.network import network_of
+from lagco.problems.networks.network import DIRECTED, FAILED, network_of
 from lagco.problems.networks.search import copy_values
 from lagco.problems.ospf.kernels import loads_by_destination
-from lagco.problems.ospf.resettling import resettle
-from lagco.problems.ospf.routing import clear, is_affected, settle, spread, steps_along
-from lagco.problems.ospf.weights import routed_network, scratch, utilisation_of, weight_bounds
+from lagco.problems.ospf.routing.resettling import resettle
+from lagco.problems.ospf.routing.shortest_paths import (
+    clear,
+    is_affected,
+    settle,
+    spread,
+    star_of,
+    steps_along,
+)
+from lagco.problems.ospf.routing.weights import (
+    HIGHEST,
+    LOWEST,
+    is_wide,
+    setting_of,
+    utilisation_of,
+    weight_bounds,
+)
+from lagco.problems.ospf.searching.annealing import Prepared, anneal, prepare
+from lagco.problems.ospf.searching.singles import few_changes
 from lagco.problems.random_stream import next_below, next_float, random_stream
+from lagco.runtime.stopping import stop_flag
 
 MOVES = 120_000
 RESTARTS = 6
@@ -36,6 +57,23 @@ FULL = 0.5  # chance of a move at the fullest link, or at an end of it
 SAME = 0.3  # chance that it is that link itself
 NEAR = 0.5  # chance of a small change
 WARM = 0.03  # where a run starts from good weights
+
+
+class Schedule(NamedTuple):
+    """Runs of an annealing.
+
+    Attributes:
+        runs: how many
+        moves: of each run
+        hottest: temperature at which a run begins
+        guided: whether every other move is at the fullest link or at an end of it, and every other
+            one changes a weight by one only
+    """
+
+    runs: int
+    moves: int
+    hottest: float
+    guided: bool
 
 
 def lower_bound(instance: Instance, seconds: float | None = None) -> float | None:
@@ -49,51 +87,64 @@ def solve_weights(instance: Instance, seed: int, effort: float = 1.0) -> SolverR
     `effort` multiplies the moves.
     """
     network = network_of(instance)
+    if not is_plain(instance):
+        moves, prepared = int(effort * MOVES) // RESTARTS, prepare(instance)
+        runs = [anneal(prepared, None, seed + run, moves, HOTTEST) for run in range(RESTARTS)]
+        values = [utilisation_of(instance, network, run) for run in runs]
+        best = runs[int(np.argmin(values))]
+        return annealed(min(values), flow_bound(network), best)
     # not on the core alone, and not guided: references stay what they were in earlier
     # data sets
     whole = Core(network, np.arange(network.num_links), 0.0)
-    best = _search(instance, whole, None, seed, RESTARTS, int(effort * MOVES) // RESTARTS, False)
+    schedule = Schedule(RESTARTS, int(effort * MOVES) // RESTARTS, HOTTEST, False)
+    best = _search(instance, whole, None, seed, schedule)
     value = utilisation_of(instance, network, best)
     return annealed(value, flow_bound(network), best)
 
 
 def improve_weights(instance: Instance, weights: Array | None, seed: int, effort: float) -> Array:
-    """The best weights met in a run of annealing; from `weights`, where given, a warm one."""
-    return _search(instance, _core(instance), weights, seed, 1, int(effort * MOVES), True)
+    """The best weights met in a run of annealing; from `weights`, where given, a warm one.
+
+    Within a budget of few changes half of the runs, by the seed, look at single changes instead.
+    """
+    hottest, moves = HOTTEST if weights is None else WARM, int(effort * MOVES)
+    if not is_plain(instance):
+        prepared = _prepared(instance)
+        if seed // 2 % 2 and 0 < prepared.choice.most <= FEW:  # by turns with annealing
+            return few_changes(prepared, weights, seed, moves)
+        return anneal(prepared, weights, seed, moves, hottest)
+    schedule = Schedule(1, moves, hottest, True)
+    return _search(instance, _core(instance), weights, seed, schedule)
 
 
 def _search(
-    instance: Instance,
-    core: Core,
-    weights: Array | None,
-    seed: int,
-    runs: int,
-    moves: int,
-    guided: bool,
+    instance: Instance, core: Core, weights: Array | None, seed: int, schedule: Schedule
 ) -> Array:
-    """The best weights met in so many runs of so many moves, warm ones from `weights`."""
-    low, high = weight_bounds(instance)
+    """The best weights met in annealing the core, from `weights` where given."""
+    low, _ = weight_bounds(instance)
     best = np.full(instance.array("edges").shape[1], low, dtype=np.int64)
-    hottest = HOTTEST
     if weights is not None:
         best[:] = weights
-        hottest = WARM
     if core.network is not None:
         found = best[core.links]
-        _anneal(
-            *routed_network(instance, core.network),
-            low,
-            high,
-            guided,
-            runs,
-            hottest,
-            moves,
-            *scratch(core.network, high),
-            found,
-            random_stream(seed),
-        )
+        setting = setting_of(instance, core.network)
+        _anneal(setting, schedule, found, random_stream(seed), stop_flag())
         best[core.links] = found
     return best
+
+
+def is_plain(instance: Instance) -> bool:
+    """Whether nothing asks for the search within limits and over scenarios."""
+    limited = any(name in instance.arrays for name in (FIXED, LOWEST, HIGHEST, FAILED, NAMES))
+    wide = is_wide(instance) or instance.params.get("weight_step", 1) != 1
+    directed = instance.params.get(DIRECTED, False)
+    return not (limited or wide or directed or instance.params.get(MAX_CHANGES) is not None)
+
+
+@lru_cache(maxsize=1)
+def _prepared(instance: Instance) -> Prepared:
+    """Scenarios and choice, kept while one instance is improved again and again."""
+    return prepare(instance)
 
 
 @lru_cache(maxsize=1)
@@ -146,26 +197,25 @@ def _set_steps(steps, places, link, weight):  # type: ignore[no-untyped-def]
 def _power_sum(loads, inverse):  # type: ignore[no-untyped-def]
     """The sum of the 16th powers of utilisations; inverse: 1 / capacities."""
     total = 0.0
-    for e in range(inverse.shape[0]):
-        for arc in range(2 * e, 2 * e + 2):
-            power = eighth_power(loads[arc] * inverse[e])
-            total += power * power
+    for arc in range(inverse.shape[0]):
+        power = eighth_power(loads[arc] * inverse[arc])
+        total += power * power
     return total
 
 
-@njit(cache=True)
-def _anneal(  # type: ignore[no-untyped-def]
-    first, heads, arcs, edges, capacities, ecmp, demands, low, high, guided, runs, hottest, moves,
-    buckets, entries, best, stream,
-):  # fmt: skip
-    """Leave in `best` the weights with the lowest utilisation met in `runs` runs of `moves` moves.
+@njit(cache=True, nogil=True)
+def _anneal(setting, schedule, best, stream, stop):  # type: ignore[no-untyped-def]
+    """Leave in `best` the weights with the lowest utilisation met.
 
     A single run starts from there; of several, every other one, and the first from random weights.
-    If they are guided, every other move is at the fullest link or at an end of it, and every other
-    one changes a weight by one only.
+    All ends early when stop (1,) is set.
     """
-    n, links = first.shape[0] - 1, capacities.shape[0]
-    d_first = demands[0]
+    network, demands, ecmp, low = setting.network, setting.demands, setting.ecmp, setting.low
+    high, queue = setting.high, setting.queue
+    runs, moves, hottest, guided = schedule
+    star = first, heads, arcs = star_of(network)
+    edges, capacities = network.edges, network.capacities
+    n, links = network.num_nodes, edges.shape[1]
     distance = np.empty((n, n), dtype=np.int64)
     order = np.empty((n, n), dtype=np.int64)
     new_distance, new_order = distance.copy(), order.copy()
@@ -174,13 +224,15 @@ def _anneal(  # type: ignore[no-untyped-def]
     loads, total, flow = np.zeros(2 * links), np.zeros(2 * links), np.zeros(n)
     changed, rerouted = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.bool_)
     resettled, reached_nodes = np.zeros(n, dtype=np.bool_), np.zeros(n, dtype=np.int64)
-    moved, is_moved = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
+    moved = np.empty(n, dtype=np.int64), np.zeros(n, dtype=np.bool_)
     tight = np.empty(n + 1, dtype=np.int64)
-    _, d_sources, d_volumes = demands
+    d_first, d_sources, d_volumes = demands
     busiest, places, inverse = _busiest(demands), _places(arcs), 1.0 / capacities
     weights = np.full(links, low, dtype=np.int64)
     least = np.inf
     for run in range(runs):
+        if stop[0] and run > 0:
+            break
         for e in range(links):
             if runs > 1 and run % 2 == 0:
                 weights[e] = low + next_below(stream, high - low + 1)
@@ -189,10 +241,8 @@ def _anneal(  # type: ignore[no-untyped-def]
         steps = steps_along(arcs, weights)
         for t in range(n):
             if d_first[t] < d_first[t + 1]:
-                reached_nodes[t] = settle(
-                    t, first, heads, steps, buckets, entries, distance[t], order[t]
-                )
-        loads_by_destination(first, heads, arcs, weights, ecmp, demands, distance, order, parts)
+                reached_nodes[t] = settle(t, first, heads, steps, queue, distance[t], order[t])
+        loads_by_destination(setting, weights, distance, order, parts)
         clear(loads)
         for t in range(n):
             _add(loads, parts[t], 1.0)
@@ -202,6 +252,8 @@ def _anneal(  # type: ignore[no-untyped-def]
             least = largest_utilisation(loads, capacities)
             copy_values(best, weights)
         for move in range(moves):
+            if stop[0]:
+                break
             heat = hottest * (COLDEST / hottest) ** (move / moves)
             link = next_below(stream, links)
             if guided and next_float(stream) < FULL:
@@ -236,15 +288,15 @@ def _anneal(  # type: ignore[no-untyped-def]
             for i in range(count):
                 t = changed[i]
                 resettled[t] = resettle(
-                    edges[0, link], edges[1, link], weights[link], old, first, heads, steps,
-                    distance[t], order[t], reached_nodes[t], new_distance[t], new_order[t],
-                    moved, is_moved,
+                    (edges[0, link], edges[1, link], weights[link], old, False),
+                    (first, heads, steps, first, heads, steps), (distance[t], order[t]),
+                    reached_nodes[t], (new_distance[t], new_order[t]), moved,
                 )  # fmt: skip
                 clear(new_parts[t])
                 for d in range(d_first[t], d_first[t + 1]):
                     flow[d_sources[d]] += d_volumes[d]
                 spread(
-                    reached_nodes[t] - 1, first, heads, arcs, steps, ecmp,
+                    reached_nodes[t] - 1, star, steps, ecmp,
                     new_distance[t] if resettled[t] else distance[t],
                     new_order[t] if resettled[t] else order[t],
                     flow, tight, new_parts[t],

@@ -9,12 +9,15 @@ from lagco.instances import Instance, SweepReference
 from lagco.problems.networks.kernels import largest_utilisation
 from lagco.problems.networks.network import network_of
 from lagco.problems.networks.search import begin_sweep, move, new_search, note, propose
-from lagco.problems.ospf.routing import total_loads
-from lagco.problems.ospf.weights import routed_network, utilisation_of, weight_bounds
+from lagco.problems.ospf.routing.shortest_paths import Scratch, total_loads
+from lagco.problems.ospf.routing.weights import setting_of, utilisation_of
 from lagco.problems.random_stream import random_stream
+from lagco.runtime.stopping import stop_flag
 
 ROUNDS = 2
 NEIGHBOURS = 4
+#: weights up to which distances are sorted by counting
+MOST_COUNTED = 64
 
 
 def sweep_weights(instance: Instance, sweeps: int, seed: int) -> SweepReference:
@@ -25,16 +28,11 @@ def sweep_weights(instance: Instance, sweeps: int, seed: int) -> SweepReference:
     preferring those closer to the aim. Configurations met before are left out.
     """
     network = network_of(instance)
-    low, high = weight_bounds(instance)
-    lowest = np.full(network.num_links, low, dtype=np.int64)
-    search = new_search(lowest, np.full_like(lowest, high - low + 1), sweeps, ROUNDS, NEIGHBOURS)
-    _sweep(
-        search,
-        *routed_network(instance, network),
-        high,
-        sweeps,
-        random_stream(seed),
-    )
+    setting = setting_of(instance, network)
+    lowest = np.full(network.num_links, setting.low, dtype=np.int64)
+    choices = np.full_like(lowest, setting.high - setting.low + 1)
+    search = new_search(lowest, choices, sweeps, ROUNDS, NEIGHBOURS)
+    _sweep(search, setting, sweeps, random_stream(seed), stop_flag())
     best, worst = search.records
     return SweepReference(
         best=utilisation_of(instance, network, best),
@@ -45,26 +43,24 @@ def sweep_weights(instance: Instance, sweeps: int, seed: int) -> SweepReference:
     )
 
 
-@njit(cache=True)
-def _sweep(  # type: ignore[no-untyped-def]
-    search, first, heads, arcs, edges, capacities, ecmp, demands, high, sweeps, stream
-):
-    n = first.shape[0] - 1
+@njit(cache=True, nogil=True)
+def _sweep(search, setting, sweeps, stream, stop):  # type: ignore[no-untyped-def]
+    n, capacities = setting.network.num_nodes, setting.network.capacities
     distance = np.empty((n + 1, n), dtype=np.int32)
-    counts = np.empty(n * high + 2, dtype=np.int32)
-    order = np.empty(n, dtype=np.int64)
-    flow, loads = np.zeros(n), np.empty(2 * capacities.shape[0])
-    for _ in range(sweeps):
+    room = 1 if setting.high > MOST_COUNTED else n * setting.high + 2
+    counts = np.empty(room, dtype=np.int32)
+    scratch = Scratch(distance, counts, np.empty(n, dtype=np.int64), np.zeros(n))
+    loads = np.empty(capacities.shape[0])
+    for sweep in range(sweeps):
+        if stop[0] and sweep > 0:
+            break
         for aim in range(2):
             begin_sweep(search, aim, stream)
             for turn in range(ROUNDS + 1):
                 found = 0
                 for _ in range(1 if turn == 0 else NEIGHBOURS):
                     if propose(search, found, turn, stream):
-                        total_loads(
-                            first, heads, arcs, edges, search.options[found], ecmp, demands,
-                            distance, counts, order, flow, loads,
-                        )  # fmt: skip
+                        total_loads(setting, search.options[found], scratch, loads)
                         note(search, aim, found, largest_utilisation(loads, capacities))
                         found += 1
                 move(search, turn, found, stream)

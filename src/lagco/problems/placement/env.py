@@ -9,26 +9,40 @@ import numpy as np
 from numba import types
 
 from lagco.arrays import Array
-from lagco.bound_arguments import bind
 from lagco.core.candidates import CandidateFeatures
 from lagco.core.env import LISTING_CAP
 from lagco.core.graph import GraphView
 from lagco.core.memory import SearchMemory
-from lagco.core.problem import Problem
-from lagco.core.references import configured_start
+from lagco.core.rewards.references import configured_start
 from lagco.core.spec import Attribute, Function
 from lagco.errors import InstanceError, UsageError
-from lagco.instances import Instance, References
+from lagco.heuristics.known_plans import Goal
+from lagco.instances import Instance
 from lagco.problems.features import graph_observation
-from lagco.problems.placement.cloud import FORM, MEMORY, checked_allocation, cloud_of, links_of
+from lagco.problems.placement.cloud import (
+    MEMORY,
+    TOGETHER,
+    checked_allocation,
+    cloud_of,
+    links_of,
+    pairs_of,
+)
 from lagco.problems.placement.declarations import (
     POOLINGS,
     action_type,
     edge_attributes,
     node_attributes,
 )
-from lagco.problems.placement.first_fit import first_fit
-from lagco.problems.placement.generator import draw_cloud
+from lagco.problems.placement.events.changes import REJECTED
+from lagco.problems.placement.foresight.lookahead import (
+    EACH,
+    SURVEYED,
+    Progress,
+    Situation,
+    describe_moves,
+    follow_moves,
+)
+from lagco.problems.placement.foresight.survey import Survey
 from lagco.problems.placement.kernels import (
     find_move,
     mean_after,
@@ -41,17 +55,19 @@ from lagco.problems.placement.kernels import (
     write_all,
 )
 from lagco.problems.placement.latency import MATRIX_LIMIT, Latencies
-from lagco.problems.placement.lookahead import (
-    EACH,
-    SURVEYED,
-    WAYS,
-    describe_moves,
-    follow_moves,
+from lagco.problems.placement.problem import PlacementProblem
+from lagco.problems.placement.references.first_fit import first_fit
+from lagco.problems.placement.references.within_limits import rules_of
+from lagco.problems.placement.state import allocate, empty_state, fits, terms_of
+from lagco.problems.placement.terms import (
+    COUNT,
+    TERMS,
+    bounds_of,
+    normalised_terms,
+    worth_of_units,
 )
-from lagco.problems.placement.state import SLACK, allocate, empty_state, terms_of
-from lagco.problems.placement.survey import Survey
-from lagco.problems.placement.terms import TERMS, bounds_of, normalised_terms, worth_of_units
 from lagco.problems.placement.view_columns import edges_of_cloud, fixed_nodes
+from lagco.runtime.bound_arguments import bind
 
 MIGRATION_COST = 0.01
 _DRAWS = 32
@@ -64,7 +80,7 @@ _CLOSER = 32
 _SUGGESTED = 8
 
 
-class Placement(Problem):
+class Placement(PlacementProblem):
     """Move VMs from PM to PM, one at a time.
 
     Instance: ``vm_demands`` (V, 4) and ``pm_capacities`` (P, 4) of PE, MIPS, memory and storage;
@@ -92,7 +108,7 @@ class Placement(Problem):
     0 in clouds of more than 65536 pairs of VM and PM or 1024 PMs); ``planned`` (n,), the PM of the
     best move that leads to the plan of the episode and the VMs that may go there now, while the
     plan is better than the best state so far (none in such clouds). The plan is what a short
-    annealing finds from the start, one of 16 by the seed.
+    annealing finds from the start, one of 16 by the seed; none once events happened.
     Objective: J, the mean of five terms, each between its bounds (of the sweeps' first pass; plain
     ones without references), 1 at the better end, 1 if it never varies: utilisation (mean over
     active PMs of the used fraction of the four resources, up), energy (over active PMs idle +
@@ -102,75 +118,23 @@ class Placement(Problem):
     Reward: change of J over (J_best - J_start), and the term ``migration``: minus 0.01 x share of
     all memory that moved. Score: (J - J_start) / (J_best - J_start). There is no "do nothing", so
     the best state of an episode matters beside the last one.
+    Limits: ``drained`` (P,) PMs to be emptied, ``headroom`` (4,) shares that stay free, ``apart``
+    and ``together`` (2, k) pairs of VMs; a VM that is to be together with others goes where one of
+    them is, or first where all have room. ``aims`` (6,) weights of the five terms and of a sixth,
+    fragments: the share of the free PE in pieces smaller than 16 per PM (down).
     Start: ``worst`` (the sweeps' worst allocation), ``current`` (the instance's own), ``default``
     (first fit), or an allocation given as an array; without the data for the first two, the
     default.
     """
 
-    name = "placement"
-    maximise = True
-    score_from_start = True
-    scaled_by_sweeps = True
-    form = FORM
-
-    @classmethod
-    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
-        """10 to 50 VMs on 10 to 50 PMs, or `size` of each."""
-        return draw_cloud(rng, size, size)
-
-    @classmethod
-    def sweep(cls, instance: Instance, sweeps: int | None, seed: int) -> References:
-        """Best and worst of built and refined allocations."""
-        from lagco.problems.placement.sweeps import sweep_allocations
-
-        count = 5_000 if sweeps is None else sweeps
-        return References(sweeps=sweep_allocations(instance, count, seed))
-
-    @classmethod
-    def solve(cls, instance: Instance, seed: int, effort: float = 1.0) -> References:
-        """Best allocation of a long, restarted annealing (best-known)."""
-        from lagco.problems.placement.solver import solve_allocation
-
-        return References(solver=solve_allocation(instance, seed, effort))
-
-    @classmethod
-    def improve(
-        cls, instance: Instance, solution: Array | None, seed: int, effort: float = 1.0
-    ) -> Array:
-        """A run of annealing over single moves."""
-        from lagco.problems.placement.solver import improve_allocation
-
-        return improve_allocation(instance, solution, seed, effort)
-
-    @classmethod
-    def extents(cls, instance: Instance) -> dict[str, int]:
-        """Nodes, edges, VMs, PMs and raw actions."""
-        vms, pms = instance.size, instance.array("pm_capacities").shape[0]
-        pairs = instance.array("traffic_pairs").shape[1]
-        links = instance.array("latency_links").shape[1]
-        return {
-            "nodes": vms + pms,
-            "edges": vms + pairs + links,
-            "vms": vms,
-            "pms": pms,
-            "actions": vms * pms,
-        }
-
-    @classmethod
-    def evaluate_solution(cls, instance: Instance, solution: Array) -> float:
-        """J of an allocation (V,), with the instance's bounds."""
-        cloud, links = cloud_of(instance), links_of(instance)
-        state = empty_state(cloud)
-        allocate(cloud, links, checked_allocation(solution, instance), state)
-        bounds = bounds_of(instance, cloud, Latencies(links))
-        return float(present_mean(cloud, state, bounds))
+    candidate_columns = EACH
 
     def _load(self, instance: Instance) -> None:
         cloud = self._cloud = cloud_of(instance)
         vms, pms = cloud.num_vms, cloud.num_pms
         n = vms + pms
         self._links = links_of(instance)
-        self._latencies = Latencies(self._links)
+        self._latencies = Latencies.of(self._links)
         self._bounds = bounds_of(instance, cloud, self._latencies)
         self._state = empty_state(cloud)
         self._mean = 0.0
@@ -190,7 +154,10 @@ class Placement(Problem):
         )
         largest = float(max(cloud.peak.max(), cloud.idle.max())) or 1.0
         self._unit_power = 1.0 / largest if self.features == "full" else 1.0
-        self._room = cloud.capacities * SLACK
+        self._room = cloud.room
+        self._together = pairs_of(instance, TOGETHER)
+        self._drained = cloud.room[:, 0] < 0.0
+        self._grouped = bool(cloud.strangers.size or cloud.mates.size)
         self._needs = [tuple(row) for row in cloud.demands.tolist()]
         self._least = cloud.demands.min(axis=0)
         self._moves = SearchMemory(n, round(_TENURE * vms))  # of VMs; PMs have none
@@ -201,6 +168,7 @@ class Placement(Problem):
             self._bounds,
             self._state,
             self._moves.recent,
+            rules_of(instance),
             self.features == "full",
         )
         known = cloud, self._state
@@ -281,11 +249,13 @@ class Placement(Problem):
             self._cloud, self._state, self._unit_power, self._unit_cost, self._columns_written
         )
         self._mean = present_mean(self._cloud, self._state, self._bounds)
+        self._split_at_start, self._fewest_left = self._split(), len(hosts)
         self._witness = (0, 0)
         self._moves.begin()
         self._left[:] = -1
         self._highest = self._mean
-        self._survey.begin(self.instance.checksum, hosts, rng)
+        if self.shows_plans and REJECTED not in self.instance.params:  # else no time for a plan
+            self._survey.begin(self.instance.checksum, hosts, rng)
         self._survey.look(self._mean, self._highest)
         vms = self._cloud.num_vms
         self._view.move_edges(slice(0, vms), hosts + vms)
@@ -314,17 +284,38 @@ class Placement(Problem):
         return self.evaluate_solution(self.instance, self._state.allocation)
 
     def _terms(self) -> Array:
-        terms = np.empty(len(TERMS))
-        terms_of(self._state.totals, self._cloud.tenant_share, terms)
+        terms = np.empty(COUNT)
+        terms_of(self._state.totals, self._cloud, terms)
         return terms
 
     def terms(self) -> dict[str, float]:
         """The five terms, in the instance's units."""
-        return dict(zip(TERMS, self._terms().tolist(), strict=True))
+        return dict(zip(TERMS, self._terms().tolist(), strict=False))
 
     def solution(self) -> Array:
         """Host of every VM: (V,)."""
         return self._state.allocation.copy()
+
+    def set_by(self, actions: Array) -> tuple[Array, Array]:
+        """The VM of each action, and its host after it."""
+        rows = np.asarray(actions, dtype=np.int64).reshape(-1, 2)
+        return rows[:, 0], rows[:, 1]
+
+    def is_feasible(self) -> bool:
+        """No more VMs are apart from those they are to be together with than at the start."""
+        return self._split() <= self._split_at_start
+
+    def _split(self) -> int:
+        hosts, (v, w) = self._state.allocation, self._together
+        return int((hosts[v] != hosts[w]).sum()) if v.size else 0
+
+    def _note_best(self) -> None:
+        """Of the states so far the best of those with the fewest VMs on PMs to be emptied."""
+        left = int(self._drained[self._state.allocation].sum()) if self._drained.any() else 0
+        if left < self._fewest_left:
+            self._fewest_left, self._best_objective = left, None
+        if left == self._fewest_left:
+            super()._note_best()
 
     def has_valid_action(self) -> bool:
         """Some VM fits elsewhere; looks first where one did before."""
@@ -344,6 +335,8 @@ class Placement(Problem):
             return False
         if state.allocation.item(vm) == pm:
             return False
+        if self._grouped:
+            return bool(fits(vm, pm, self._cloud, state))
         a, b, c, d = state.used[pm].tolist()
         e, f, g, h = self._needs[vm]
         i, j, k, m = self._room[pm].tolist()
@@ -362,6 +355,8 @@ class Placement(Problem):
         vm, pm = np.zeros((2, len(demands) + len(used)), dtype=np.bool_)
         left = (self._room - used).max(axis=0)
         vm[: len(demands)] = (demands <= left + _ROUNDING).all(axis=1)
+        if self._limits is not None and self._limits.fixed is not None:
+            vm[: len(demands)] &= ~self._limits.fixed
         pm[len(demands) :] = (used + self._least <= self._room).all(axis=1)
         return {"vm": vm, "pm": pm}
 
@@ -399,8 +394,11 @@ class Placement(Problem):
         return np.asarray(rows + self._first_nodes)
 
     def preview(self, actions: Array) -> Array:
-        """J after each of the moves: (k,)."""
+        """J after each of the moves, and 1 more where it leaves a PM to be emptied: (k,)."""
         rows = np.ascontiguousarray(actions, dtype=np.int64)
+        return self._means_after(rows) + self._drained[self._state.allocation[rows[:, 0]]]
+
+    def _means_after(self, rows: Array) -> Array:
         cloud, state, latencies = self._cloud, self._state, self._latencies
         if latencies.matrix is not None:
             found: Array = preview_moves(rows, cloud, state, latencies.matrix, self._bounds)
@@ -415,28 +413,22 @@ class Placement(Problem):
     def candidate_features(self, actions: Array) -> CandidateFeatures:
         """Gains by term, chains of moves, memory of the search, and both PMs of candidate moves."""
         rows = np.ascontiguousarray(actions, dtype=np.int64)
-        latencies, place = self._latencies.around(rows, self._cloud, self._state.allocation)
-        chains = self._follow(rows, latencies, place)
-        each = np.empty((len(rows), EACH), dtype=np.float32)
+        situation, chains = self._follow(rows)
+        each = EACH.records(len(rows))
         left = self.episode_length - self._steps
-        plan, promised = self._survey.aim
-        describe_moves(
-            rows, self._cloud, self._state, latencies, place, self._bounds,
-            self._columns_written[-1], chains,
-            (self._mean, self._highest, max(promised, self._mean)),
-            self._moves.ages(rows[:, 0]), (left, left / self.episode_length), self._left,
-            plan, each,
-        )  # fmt: skip
-        return CandidateFeatures(each)
+        progress = Progress(self._mean, self._highest, self._moves.ages(rows[:, 0]), self._left)
+        goal = Goal(*self._survey.aim, left, left / self.episode_length)
+        worth = self._columns_written[-1]
+        describe_moves(rows, situation, worth, chains, progress, goal, each)
+        return CandidateFeatures(EACH.matrix(each))
 
-    def _follow(self, moves: Array, latencies: Array, place: Array) -> Array:
-        """Value, gain and length of the chains that begin with moves: (k, WAYS, 3)."""
-        chains = np.empty((len(moves), WAYS, 3))
+    def _follow(self, moves: Array) -> tuple[Situation, Array]:
+        """The situation, and value, gain and length of the chains of moves: (k, WAYS, 3)."""
+        around = self._latencies.around(moves, self._cloud, self._state.allocation)
+        situation = Situation(self._cloud, self._state, *around, self._bounds)
+        recent = self._moves.recent[: self._cloud.num_vms]
         left = self.episode_length - self._steps
-        cloud, state, bounds = self._cloud, self._state, self._bounds
-        recent = self._moves.recent[: cloud.num_vms]
-        follow_moves(moves, cloud, state, latencies, place, bounds, recent, left, chains)
-        return chains
+        return situation, follow_moves(moves, situation, recent, left)
 
     def suggested_actions(self) -> Array:
         """A few moves to the plan, (k, 2): those after which J is highest."""
@@ -473,9 +465,8 @@ class Placement(Problem):
         best = survey.promising(_CLOSER)
         best = best[self.action_mask()[best]]
         moves = np.stack(np.divmod(best, self._cloud.num_pms), axis=1)
-        around = self._latencies.around(moves, self._cloud, self._state.allocation)
-        chains = self._follow(moves, *around)
-        worth = chains[:, :, 0].max(axis=1) + 0.01 * (self.preview(moves) - self._mean)
+        _, chains = self._follow(moves)
+        worth = chains[:, :, 0].max(axis=1) + 0.01 * (self._means_after(moves) - self._mean)
         return moves[np.argmax(worth)][None]
 
     def draw_on(self, axes: Any) -> None:

@@ -11,7 +11,8 @@ from lagco.errors import InstanceError
 from lagco.instances import Instance
 from lagco.problems.networks.generator import draw_tree
 from lagco.problems.placement.cloud import cloud_of
-from lagco.problems.placement.first_fit import first_fit
+from lagco.problems.placement.references.first_fit import first_fit
+from lagco.results.numbers import of_things
 
 MACHINES = (10, 50)
 TENANTS = (2, 5)
@@ -39,6 +40,75 @@ MORE_LINKS = 0.1
 _ATTEMPTS = 1000
 
 
+#: VMs of a cluster, by cores: their share, and GiB of memory per core
+SIZES = {1: 0.16, 2: 0.24, 4: 0.26, 8: 0.2, 16: 0.09, 32: 0.05}
+MEMORY_PER_CORE = (2, 4, 8)
+#: cores and GiB of memory of the PMs of a cluster
+HOST = (88.0, 384.0)
+#: VMs that come and leave after a cluster was filled, over those that it holds
+_TURNOVER = 3
+
+
+def draw_cluster(rng: np.random.Generator, n_vms: int, load: float) -> Instance:
+    """A cluster of equal PMs as long use leaves it: VMs come to the best fit and leave at random.
+
+    VMs have the sizes in which clouds are sold, no traffic and one tenant.
+
+    Args:
+        rng: source of everything random.
+        n_vms: VMs.
+        load: share of the cores that they use.
+    """
+    if not (n_vms >= 2 and 0.0 < load <= 0.98):
+        raise InstanceError(
+            f"placement: a cluster of {n_vms} VMs at a load of {load}; give 2 or more, and a load "
+            "above 0, at most 0.98"
+        )
+    cores, shares = np.array(list(SIZES)), np.array(list(SIZES.values()))
+    count = n_vms * (1 + _TURNOVER)
+    demands = np.zeros((count, 4))
+    demands[:, 0] = rng.choice(cores, size=count, p=shares)
+    demands[:, 2] = demands[:, 0] * rng.choice(MEMORY_PER_CORE, size=count, p=(0.4, 0.4, 0.2))
+    pms = max(2, int(np.ceil(demands[:n_vms, 0].sum() / (load * HOST[0]))))
+    room = np.tile([HOST[0], 0.0, HOST[1], 0.0], (pms, 1))
+    capacities, hosts = room.copy(), np.full(count, -1)
+    present: list[int] = []
+    for v in range(count):
+        if len(present) == n_vms:
+            gone = present.pop(int(rng.integers(n_vms)))
+            room[hosts[gone]] += demands[gone]
+        while True:
+            fitting = np.flatnonzero((room >= demands[v]).all(axis=1))
+            if fitting.size:
+                break
+            demands[v] /= 2.0  # what has no room comes in a smaller size
+        hosts[v] = fitting[room[fitting, 0].argmin()]
+        room[hosts[v]] -= demands[v]
+        present.append(v)
+    order = np.sort(present)
+    star = np.stack([np.zeros(pms - 1, dtype=np.int32), np.arange(1, pms, dtype=np.int32)])
+    return Instance(
+        problem="placement",
+        name="",
+        size=n_vms,
+        arrays={
+            "vm_demands": demands[order],
+            "pm_capacities": capacities,
+            "tenants": np.zeros(n_vms, dtype=np.int32),
+            "vm_vulnerability": np.zeros(n_vms),
+            "pm_escape": np.zeros(pms),
+            "pm_idle": np.full(pms, IDLE_POWER[0]),
+            "pm_peak": np.full(pms, PEAK_POWER[1]),
+            "traffic_pairs": np.empty((2, 0), dtype=np.int32),
+            "traffic": np.empty(0),
+            "latency_links": star,
+            "latencies": np.ones(pms - 1),
+            "allocation": hosts[order].astype(np.int32),
+        },
+        params={"load": load},
+    )
+
+
 def draw_cloud(
     rng: np.random.Generator,
     n_vms: int | None = None,
@@ -58,15 +128,18 @@ def draw_cloud(
         vms = int(rng.integers(*MACHINES, endpoint=True)) if n_vms is None else n_vms
         pms = int(rng.integers(*MACHINES, endpoint=True)) if n_pms is None else n_pms
         if vms < 2 or pms < 2:
-            raise InstanceError(f"placement: {vms} VMs and {pms} PMs are too few, give 2 or more")
+            raise InstanceError(
+                f"placement: {of_things(vms, 'VMs')} and {of_things(pms, 'PMs')} are too few, "
+                "give 2 or more"
+            )
         for _ in range(_ATTEMPTS):
             instance = _draw(rng, vms, pms, peers)
             if first_fit(cloud_of(instance)) is not None:
                 return instance
         if n_vms is not None and n_pms is not None:
             raise InstanceError(
-                f"placement: {vms} VMs never fitted on {pms} PMs in {_ATTEMPTS} draws; "
-                "give fewer VMs or more PMs"
+                f"placement: {of_things(vms, 'VMs')} never fitted on {of_things(pms, 'PMs')} in "
+                f"{_ATTEMPTS} draws; give fewer VMs or more PMs"
             )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from lagco.bound_arguments import opened
 from lagco.problems.placement.cloud import PE
 from lagco.problems.placement.state import fits, move_vm, terms_after, terms_of, used_fraction
-from lagco.problems.placement.terms import mean_of_terms
+from lagco.problems.placement.terms import COUNT, mean_of_terms
+from lagco.runtime.bound_arguments import opened
 
 #: a PM counts as overloaded from this used fraction of a resource on
 OVERLOADED = 0.9
@@ -67,7 +67,7 @@ def nth_move(number, cloud, state, move):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def mean_after(v, p, cloud, state, row_from, row_to, bounds):  # type: ignore[no-untyped-def]
     """J if VM v moved to PM p."""
-    terms = np.empty(5)
+    terms = np.empty(COUNT)
     terms_after(v, p, cloud, state, row_from, row_to, terms)
     return mean_of_terms(terms, bounds)
 
@@ -76,7 +76,7 @@ def mean_after(v, p, cloud, state, row_from, row_to, bounds):  # type: ignore[no
 def preview_moves(actions, cloud, state, latencies, bounds):  # type: ignore[no-untyped-def]
     """J after each of the moves."""
     out = np.empty(actions.shape[0])
-    terms = np.empty(5)
+    terms = np.empty(COUNT)
     for i in range(actions.shape[0]):
         v, p = actions[i, 0], actions[i, 1]
         row_from = latencies[state.allocation[v]]
@@ -88,8 +88,8 @@ def preview_moves(actions, cloud, state, latencies, bounds):  # type: ignore[no-
 @njit(cache=True)
 def present_mean(cloud, state, bounds):  # type: ignore[no-untyped-def]
     """J of the present allocation."""
-    terms = np.empty(5)
-    terms_of(state.totals, cloud.tenant_share, terms)
+    terms = np.empty(COUNT)
+    terms_of(state.totals, cloud, terms)
     return mean_of_terms(terms, bounds)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import lru_cache
 
 import numpy as np
 from numba import njit
@@ -14,6 +15,8 @@ from lagco.problems.placement.cloud import Cloud, Links
 MATRIX_LIMIT = 1024
 #: rows kept beyond that
 ROWS_KEPT = 256
+#: networks of PMs whose latencies are kept
+_KEPT = 4
 
 
 class Latencies:
@@ -51,6 +54,11 @@ class Latencies:
             self._kept.move_to_end(pm)
         return row
 
+    @classmethod
+    def of(cls, links: Links) -> Latencies:
+        """Latencies over some links, kept for a while: instances that change keep their links."""
+        return _known(_Key(links))
+
     def around(self, moves: Array, cloud: Cloud, hosts: Array) -> tuple[Array, Array]:
         """Latencies from the PMs around moves: rows (m, P), and the row of each PM or -1: (P,).
 
@@ -67,6 +75,27 @@ class Latencies:
         place = np.full(cloud.num_pms, -1)
         place[found] = np.arange(len(found))
         return np.stack([self.row(pm) for pm in found]), place
+
+
+class _Key:
+    """Links, equal where their numbers are."""
+
+    def __init__(self, links: Links) -> None:
+        self.links = links
+        self._hash = hash(tuple(array.tobytes() for array in links))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and all(
+            np.array_equal(a, b) for a, b in zip(self.links, other.links, strict=True)
+        )
+
+
+@lru_cache(maxsize=_KEPT)
+def _known(key: _Key) -> Latencies:
+    return Latencies(key.links)
 
 
 @njit(cache=True)

@@ -11,10 +11,11 @@ from lagco.arrays import Array
 from lagco.problems.placement.cloud import PE, Cloud, Links
 from lagco.problems.placement.latency import traffic_costs
 
-#: sums over PMs or VMs: utilisation, energy, active PMs, traffic x latency (pairs once), risk
-TOTALS = 5
-#: a PM is not too full if it is so by rounding alone
-SLACK = 1.0 + 1e-12
+#: sums over PMs or VMs: utilisation, energy, active PMs, traffic x latency (pairs once), risk, and
+#: cores that are free in pieces too small
+TOTALS = 6
+#: a piece of free cores is not too small if it is so by rounding alone
+_ROUNDING = 1e-6
 
 
 class State(NamedTuple):
@@ -29,7 +30,7 @@ class State(NamedTuple):
         vm_count: (P,) VMs on each PM
         parts: (P, 3) its mean used fraction, power and risk; zeros if it is empty
         cost: (V,) traffic x latency to all peers
-        totals: (5,)
+        totals: (6,)
     """
 
     allocation: Array
@@ -62,6 +63,9 @@ def empty_state(cloud: Cloud) -> State:
 def allocate(cloud: Cloud, links: Links, allocation: Array, state: State) -> None:
     """Write everything anew for an allocation (V,)."""
     place_all(cloud, allocation, state)
+    state.cost[:] = 0.0
+    if not cloud.volumes.size:
+        return
     traffic_costs(
         state.allocation,
         cloud.first,
@@ -100,6 +104,19 @@ def place_all(cloud, allocation, state):  # type: ignore[no-untyped-def]
             state.totals[1] += state.parts[p, 1]
             state.totals[2] += 1.0
             state.totals[4] += state.parts[p, 2]
+        state.totals[5] += fragment_of(p, 0.0, cloud, state)
+
+
+@njit(cache=True, forceinline=True)
+def fragment_of(p, more, cloud, state):  # type: ignore[no-untyped-def]
+    """Free cores of PM p that make up no whole block, if so many more were used; 0 without blocks.
+
+    A PM that is to be emptied has none.
+    """
+    if cloud.block <= 0.0 or cloud.room[p, PE] < 0.0:
+        return 0.0
+    free = cloud.capacities[p, PE] - state.used[p, PE] - more + _ROUNDING
+    return max(0.0, free - cloud.block * np.floor(free / cloud.block))
 
 
 @njit(cache=True, forceinline=True)
@@ -172,9 +189,41 @@ def strangers(v, p, cloud, state):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, forceinline=True)
 def fits(v, p, cloud, state):  # type: ignore[no-untyped-def]
-    """Whether all four capacities of PM p have room for VM v."""
+    """Whether PM p may take VM v: it has room, and none of the VMs that v is to be apart from.
+
+    A VM that is to be together with others follows one of them; the first one goes where all will
+    have room, and while they are in one place.
+    """
     for r in range(4):
-        if state.used[p, r] + cloud.demands[v, r] > cloud.capacities[p, r] * SLACK:
+        if state.used[p, r] + cloud.demands[v, r] > cloud.room[p, r]:
+            return False
+    for k in range(cloud.strange_first[v], cloud.strange_first[v + 1]):
+        if state.allocation[cloud.strangers[k]] == p:
+            return False
+    if cloud.mate_first[v] < cloud.mate_first[v + 1]:
+        return _goes_with_mates(v, p, cloud, state)
+    return True
+
+
+@njit(cache=True)
+def _goes_with_mates(v, p, cloud, state):  # type: ignore[no-untyped-def]
+    """Whether a mate of VM v is on PM p, or all are where v is and p may take them too."""
+    first, last, home = cloud.mate_first[v], cloud.mate_first[v + 1], state.allocation[v]
+    for k in range(first, last):
+        if state.allocation[cloud.mates[k]] == p:
+            return True
+    for k in range(first, last):
+        w = cloud.mates[k]
+        if state.allocation[w] != home:
+            return False
+        for i in range(cloud.strange_first[w], cloud.strange_first[w + 1]):
+            if state.allocation[cloud.strangers[i]] == p:
+                return False
+    for r in range(4):
+        needed = state.used[p, r] + cloud.demands[v, r]
+        for k in range(first, last):
+            needed += cloud.demands[cloud.mates[k], r]
+        if needed > cloud.room[p, r]:
             return False
     return True
 
@@ -185,6 +234,7 @@ def move_vm(v, p, cloud, state, row_from, row_to):  # type: ignore[no-untyped-de
     source = state.allocation[v]
     totals, parts = state.totals, state.parts
     for q in (source, p):
+        totals[5] -= fragment_of(q, 0.0, cloud, state)
         if state.vm_count[q] > 0:
             totals[0] -= parts[q, 0]
             totals[1] -= parts[q, 1]
@@ -194,6 +244,7 @@ def move_vm(v, p, cloud, state, row_from, row_to):  # type: ignore[no-untyped-de
     link_vm(v, p, cloud, state)
     for q in (source, p):
         write_parts(q, cloud, state)
+        totals[5] += fragment_of(q, 0.0, cloud, state)
         if state.vm_count[q] > 0:
             totals[0] += parts[q, 0]
             totals[1] += parts[q, 1]
@@ -212,18 +263,19 @@ def move_vm(v, p, cloud, state, row_from, row_to):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, forceinline=True)
-def terms_of(totals, tenant_share, out):  # type: ignore[no-untyped-def]
-    """The five terms from the totals."""
+def terms_of(totals, cloud, out):  # type: ignore[no-untyped-def]
+    """The terms of all aims (6,) from the totals."""
     out[0] = totals[0] / totals[2]
     out[1] = totals[1]
     out[2] = totals[2]
-    out[3] = totals[3] * tenant_share
+    out[3] = totals[3] * cloud.tenant_share
     out[4] = totals[4]
+    out[5] = totals[5] / cloud.spare if cloud.spare > 0.0 else 0.0
 
 
 @njit(cache=True, forceinline=True)
 def terms_after(v, p, cloud, state, row_from, row_to, out):  # type: ignore[no-untyped-def]
-    """The five terms if VM v moved to PM p; nothing changes."""
+    """The terms if VM v moved to PM p; nothing changes."""
     left = totals_left(v, cloud, state, *parts_of(v, state.allocation[v], cloud))
     part, power = parts_of(v, p, cloud)
     terms_arrived(v, p, cloud, state, row_from, row_to, left, part, power, out)
@@ -274,6 +326,13 @@ def terms_arrived(v, p, cloud, state, row_from, row_to, left, part, power, out):
     out[2] = active
     out[3] = (state.totals[3] + change) * cloud.tenant_share
     out[4] = risk
+    out[5] = 0.0
+    if cloud.block > 0.0 and cloud.spare > 0.0:
+        source, cores = state.allocation[v], cloud.demands[v, PE]
+        fragments = state.totals[5] + fragment_of(source, -cores, cloud, state)
+        fragments += fragment_of(p, cores, cloud, state)
+        fragments -= fragment_of(source, 0.0, cloud, state) + fragment_of(p, 0.0, cloud, state)
+        out[5] = fragments / cloud.spare
 
 
 @njit(cache=True, forceinline=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.core.drawing import draw_legend, label, mark
+from lagco.core.pictures.drawing import draw_legend, label, mark
 from lagco.instances import Instance
 from lagco.instances.formats.placement import machine_names, tenant_names
 from lagco.problems.placement.cloud import Cloud

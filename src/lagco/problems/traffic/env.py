@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
@@ -11,29 +13,56 @@ import numpy as np
 from numba import types
 
 from lagco.arrays import Array
-from lagco.bound_arguments import bind
 from lagco.core.candidates import CandidateFeatures
+from lagco.core.changes.moves import Moves
 from lagco.core.env import LISTING_CAP
+from lagco.core.events import Draft
 from lagco.core.pooling import Concat
-from lagco.core.references import configured_start
+from lagco.core.rewards.references import configured_start
 from lagco.core.spec import Attribute, Edge, Path
 from lagco.instances import ArrayForm, Instance, InstanceForm, References
-from lagco.problems.networks.network import ARRAYS, NODES, network_of
+from lagco.instances.formats.networks.topology import node_names
+from lagco.problems.networks.elements import demand_names, fullest_links
+from lagco.problems.networks.events.changes import moved_paths
+from lagco.problems.networks.network import ARRAYS, FAILED, PARAMS, failed_links
 from lagco.problems.networks.problem import NetworkProblem
 from lagco.problems.networks.views import COMMUNICATION, TRAFFIC
 from lagco.problems.random_stream import random_stream
-from lagco.problems.traffic.candidates import EACH, advised_paths, describe_paths, suggested_paths
+from lagco.problems.traffic.candidates import (
+    EACH,
+    Search,
+    advised_paths,
+    describe_paths,
+    suggested_paths,
+)
 from lagco.problems.traffic.generator import draw_routed_network
-from lagco.problems.traffic.kernels import draw_action, preview_paths
+from lagco.problems.traffic.kernels import DemandColumns, Routed, Walks, preview_paths
+from lagco.problems.traffic.limits import FORBIDDEN, excess, limits_from
 from lagco.problems.traffic.paths import count_paths, count_walks, list_paths
 from lagco.problems.traffic.routing import (
     checked_paths,
     default_paths,
     limits_of,
+    loads_of,
     longest_path,
+    mended_paths,
+    paths_network,
     utilisation_of,
 )
-from lagco.problems.traffic.states import find_path, judge_paths, reroute, reroute_and_judge
+from lagco.problems.traffic.searching.state import (
+    load_all,
+    look,
+    scenario_utilisations,
+    scenarios_of,
+)
+from lagco.problems.traffic.states import (
+    draw_path,
+    find_path,
+    judge_paths,
+    reroute,
+    reroute_and_judge,
+)
+from lagco.runtime.bound_arguments import bind
 
 if TYPE_CHECKING:
     from lagco.problems.traffic.sweeps import Options
@@ -43,6 +72,8 @@ if TYPE_CHECKING:
 _TRIES, _SHARE, _MOST_TRIES = 64, 1 / 4, 1_000_000
 #: attributes of demands that another path of one of them may change
 _TOUCHED = "utilisation", "share", "hops", "gain", "crowded", "recent"
+#: cached properties, which another instance makes anew
+_CACHED = "_listed", "num_actions", "_walks", "_drawing", "_options", "_option_demands"
 #: listed paths that are looked at together
 _CHUNK = 65_536
 #: types of an action, of several, and of what is found out about these
@@ -81,23 +112,45 @@ class Traffic(NetworkProblem):
     """
 
     name = "traffic"
+    present = "paths"
+    size_axis = "demands"
+    padding = MappingProxyType({"paths": "nodes"})
+    limiting = (FORBIDDEN,)
+    improves_within_limits = True
+    candidate_columns = EACH
     episode_coefficient = 3
     form = InstanceForm(
-        arrays=ARRAYS | {"paths": ArrayForm("integer", ("demands", None), low=0, optional=True)},
+        arrays=ARRAYS
+        | {
+            "paths": ArrayForm("integer", ("demands", None), low=0, optional=True),
+            FORBIDDEN: ArrayForm("integer", ("links",), low=0, below=2, optional=True),
+        },
         params={
             "required": ["nodes"],
-            "properties": {
-                "nodes": NODES,
+            "properties": PARAMS
+            | {
                 "max_path_len": {"type": "integer", "minimum": 1, "maximum": 1000},
+                "episode_coefficient": {"type": "integer", "minimum": 1, "maximum": 1000},
             },
         },
         solution=ArrayForm("integer", ("demands", None), low=0),
     )
 
     @classmethod
-    def draw(cls, rng: np.random.Generator, size: int | None = None) -> Instance:
-        """Networks of 10 to 25 nodes (`size` of them if given)."""
-        return draw_routed_network(rng, size)
+    def draw(
+        cls,
+        rng: np.random.Generator,
+        size: int | None = None,
+        episode_coefficient: int | None = None,
+    ) -> Instance:
+        """Networks of 10 to 25 nodes (`size` of them if given).
+
+        Args:
+            rng: source of everything random.
+            size: number of nodes.
+            episode_coefficient: steps of an episode per demand; the usual 3 without.
+        """
+        return draw_routed_network(rng, size, episode_coefficient)
 
     @classmethod
     def sweep(cls, instance: Instance, sweeps: int | None, seed: int) -> References:
@@ -141,7 +194,7 @@ class Traffic(NetworkProblem):
     @classmethod
     def extents(cls, instance: Instance) -> dict[str, int]:
         """Nodes, links, demands, positions of a path, and admissible actions."""
-        network = network_of(instance)
+        network = paths_network(instance)
         limits = limits_of(instance, network)
         return {
             "nodes": network.num_nodes,
@@ -154,36 +207,42 @@ class Traffic(NetworkProblem):
     @classmethod
     def evaluate_solution(cls, instance: Instance, solution: Array) -> float:
         """Largest utilisation when the demands take the paths (D, any)."""
-        network = network_of(instance)
+        network = paths_network(instance)
         limits = limits_of(instance, network)
         return utilisation_of(network, checked_paths(solution, instance, network, limits)[1])
 
+    @classmethod
+    def repair(cls, draft: Draft) -> None:
+        """Give demands whose path is gone the fewest hops."""
+        if "paths" in draft.arrays and moved_paths(draft):
+            draft.arrays["paths"] = mended_paths(draft.finish())
+
+    @property
+    def episode_length(self) -> int:
+        """Most steps an episode may take: 3 per demand, or as many as the instance says."""
+        given = self.instance.params.get("episode_coefficient", self.episode_coefficient)
+        return max(1, given * self.instance.size)
+
     def _load(self, instance: Instance) -> None:
-        network = network_of(instance)
+        network = paths_network(instance)
         n, links, demands = network.num_nodes, network.num_links, network.num_demands
         self._clear_state(network, demands)
         self.hop_limits = limits_of(instance, network)  # (D,), most hops of each demand
         positions = int(self.hop_limits.max()) + 1
-        self._graph = n, network.first, network.heads, network.arcs
-        self._lookup = n, network.arc_of
-        self._ends = network.sources, network.targets, self.hop_limits
-        self._amounts = network.volumes, network.capacities
         self._paths = np.full((demands, positions), n, dtype=np.int64)
         self._used = np.full((demands, positions - 1), -1, dtype=np.int64)
         self._loads = np.zeros(2 * links)
         # demands with the paths they left, in turn
         self._history = np.full((demands, 1 + positions), -1, dtype=np.int64)
-        self._routed = self._paths, self._used, self._loads
+        self._routed = Routed(self._paths, self._used, self._loads)
         self._witness = 0  # a demand that had a valid path when we last looked
         self._stream = random_stream(0)
         self._scratch = np.empty(1 + positions, dtype=np.int64)
-        for cached in ("_listed", "num_actions", "_walks", "_options", "_option_demands"):
+        for cached in _CACHED:
             self.__dict__.pop(cached, None)
-        self._path_utilisation = np.zeros(demands, dtype=np.float32)
-        self._share = np.zeros(demands, dtype=np.float32)
-        self._hops = np.zeros(demands, dtype=np.float32)
-        self._crowded = np.zeros(demands, dtype=np.int8)
-        self._gain = np.zeros(demands, dtype=np.float32)
+        utilisation, share, hops, gain = (np.zeros(demands, dtype=np.float32) for _ in range(4))
+        crowded = np.zeros(demands, dtype=np.int8)
+        self._demand_columns = DemandColumns(utilisation, share, hops, crowded, gain)
         self._declare()
         self._bind()
         self.action_space = gym.spaces.MultiDiscrete([demands, *[n + 1] * positions])
@@ -192,20 +251,21 @@ class Traffic(NetworkProblem):
         columns: dict[str, Any] = {}
         attributes: dict[str, Attribute] = {}
         if self.features == "full":
-            columns = {
-                "utilisation": self._path_utilisation,
-                "share": self._share,
-                "hops": self._hops,
-                "gain": self._gain,
+            known = self._demand_columns
+            shares = {
+                "utilisation": known.utilisation,
+                "share": known.share,
+                "hops": known.hops,
+                "gain": known.gain,
             }
-            attributes = dict.fromkeys(columns, Attribute(low=0.0, high=1.0))
-            flags = {"crowded": self._crowded, "recent": self._memory.recent}
-            columns |= flags
+            flags = {"crowded": known.crowded, "recent": self._memory.recent}
+            columns = shares | flags
+            attributes = dict.fromkeys(shares, Attribute(low=0.0, high=1.0))
             attributes |= dict.fromkeys(flags, Attribute(type="binary"))
         self._declare_views({}, {}, columns, attributes)
-        known = tuple(self._edge_attributes[TRAFFIC]) if self.features == "full" else ()
+        pooled = tuple(self._edge_attributes[TRAFFIC]) if self.features == "full" else ()
         self._action_type = {
-            "traffic_link": Edge(graph=TRAFFIC, pooling=Concat, attributes=known),
+            "traffic_link": Edge(graph=TRAFFIC, pooling=Concat, attributes=pooled),
             "communication_path": Path(
                 graph=COMMUNICATION,
                 pooling=Concat,
@@ -221,8 +281,17 @@ class Traffic(NetworkProblem):
         self._paths[:], self._used[:] = checked_paths(
             paths, self.instance, self._network, self.hop_limits
         )
-        self._witness = 0
         self._begin_search()
+        self._begin_routing()
+
+    def _carry_on(self) -> None:
+        self._paths[:], self._used[:] = checked_paths(
+            self.instance.array("paths"), self.instance, self._network, self.hop_limits
+        )
+        self._begin_routing()
+
+    def _begin_routing(self) -> None:
+        self._witness = 0
         self._reroute(self._scratch, -1)
 
     def _apply(self, action: Any) -> None:
@@ -238,20 +307,14 @@ class Traffic(NetworkProblem):
 
     def _bind(self) -> None:
         """Gather the arguments of what is computed after a change, and to find the next one."""
-        network, lookup = self._network, self._lookup
-        known = self._ends, self._amounts, self._routed
-        columns: tuple[Array, ...] = self._load_column, self._utilisation
+        known = self._network, self.hop_limits, self._routed
         call: Any = reroute
+        columns: tuple[Any, ...] = self._load_column, self._link_columns.utilisation
         if self.features == "full":
-            call, columns = reroute_and_judge, (
-                self._utilisation, self._return_utilisation, self._peak, self._hot,
-                self._path_utilisation, self._share, self._hops, self._crowded, self._gain,
-            )  # fmt: skip
-        graph = (*self._graph[1:], network.edges)
-        arguments = lookup, graph, *known, self._history, columns
-        self._routing = bind(call, arguments, _ROW, types.int64)
-        self._judging = bind(judge_paths, (lookup, *known), _ROWS, types.float64, _MASK)
-        ways = self._graph, network.hops, *known, self._stream, self._scratch[1:]
+            call, columns = reroute_and_judge, (self._link_columns, self._demand_columns)
+        self._routing = bind(call, (*known, self._history, columns), _ROW, types.int64)
+        self._judging = bind(judge_paths, known, _ROWS, types.float64, _MASK)
+        ways = *known, self._stream, self._scratch[1:]
         self._finding = bind(find_path, ways, types.float64, types.int64)
 
     def _reroute(self, row: Array, place: int) -> None:
@@ -266,6 +329,109 @@ class Traffic(NetworkProblem):
     def solution(self) -> Array:
         """Path of every demand as node ids padded with n: (D, T)."""
         return self._paths.copy()
+
+    @classmethod
+    def elements(cls, instance: Instance, solution: Array) -> Array:
+        """Path of every demand, padded alike: (D, T)."""
+        network = paths_network(instance)
+        return checked_paths(solution, instance, network, limits_of(instance, network))[0]
+
+    def present_elements(self) -> Array:
+        """The paths at hand: (D, T)."""
+        return self._paths
+
+    @classmethod
+    def element_names(cls, instance: Instance) -> list[str]:
+        """Demands by the names of their ends."""
+        return demand_names(instance)
+
+    @classmethod
+    def value_text(cls, instance: Instance, element: int, value: Any) -> str:
+        """The nodes of a path."""
+        names = node_names(instance)
+        return "-".join(names[v] for v in np.asarray(value).tolist() if v < len(names))
+
+    @classmethod
+    def limits_from(
+        cls, instance: Instance, table: Sequence[Mapping[str, str]]
+    ) -> Mapping[str, Array]:
+        """Demands that keep their path, links to avoid: the columns ``demand`` and ``link``."""
+        return limits_from(instance, table)
+
+    @classmethod
+    def moves(cls) -> Moves:
+        """Other paths for the demands on the fullest arcs."""
+        from lagco.problems.traffic.moves import PathMoves
+
+        return PathMoves()
+
+    @classmethod
+    def excess(cls, instance: Instance, elements: Array, values: Array) -> Array:
+        """How often each path takes a forbidden link."""
+        return excess(instance, values)
+
+    @classmethod
+    def in_scenario(cls, case: Instance, solution: Array) -> Array:
+        """Demands whose path is gone take the fewest hops."""
+        if failed_links(case) is None:
+            return solution
+        return mended_paths(replace(case, arrays={**case.arrays, "paths": solution}))
+
+    @classmethod
+    def scenario_values(cls, instance: Instance, solution: Array) -> Array:
+        """Largest utilisation in every scenario, from scratch: (S,)."""
+        network = paths_network(instance)
+        _, used = checked_paths(solution, instance, network, limits_of(instance, network))
+        return scenario_utilisations(instance, used)
+
+    def state_values(self) -> Array:
+        """The same of the present state: (S,)."""
+        return scenario_utilisations(self.instance, self._used)
+
+    def scenario_preview(self, actions: Array) -> Array:
+        """Joint utilisation after each change of path: (k,)."""
+        rows = np.ascontiguousarray(actions, dtype=np.int64)
+        demands, arcs = rows[:, 0].copy(), self._arcs_of(rows)
+        scenarios, out = scenarios_of(self.instance), np.empty((2, len(rows)))
+        loads = np.empty(scenarios.failed.shape)
+        load_all(scenarios, self._used, loads)
+        look(scenarios, self._used, loads, demands, arcs, out)
+        return out[1]
+
+    def _arcs_of(self, rows: Array) -> Array:
+        """Arcs on the paths of actions (k, 1 + T), padded with -1: (k, T - 1)."""
+        begins, ends = rows[:, 1:-1], rows[:, 2:]
+        there = ends < self._network.num_nodes
+        found = self._network.arc_of[begins * there, ends * there].astype(np.int64)
+        return np.where(there, found, -1)
+
+    @classmethod
+    def shown_scenario(cls, case: Instance) -> Instance:
+        """Without failures, under which the paths would not be admissible."""
+        kept = {name: array for name, array in case.arrays.items() if name != FAILED}
+        return replace(case, arrays=kept)
+
+    @classmethod
+    def restored(cls, instance: Instance, solution: Array, element: int) -> Array | None:
+        """A solution with the present path of one demand."""
+        present = instance.arrays.get("paths")
+        if present is None:
+            return None
+        found = cls.elements(instance, solution).copy()
+        found[element] = cls.elements(instance, present)[element]
+        return found
+
+    @classmethod
+    def fullest(cls, instance: Instance, solution: Array, most: int = 5) -> list[tuple[str, float]]:
+        """The fullest links, each direction by itself."""
+        network = paths_network(instance)
+        _, used = checked_paths(solution, instance, network, limits_of(instance, network))
+        return fullest_links(instance, network, loads_of(network, used) / network.capacities, most)
+
+    def set_by(self, actions: Array) -> tuple[Array, Array]:
+        """The demand of each action, and its path."""
+        rows = np.asarray(actions, dtype=np.int64).reshape(-1, len(self._scratch))
+        return rows[:, 0], rows[:, 1:]
 
     @property
     def loads(self) -> Array:
@@ -296,13 +462,17 @@ class Traffic(NetworkProblem):
             yield rows[self.are_valid_actions(rows)]
 
     @cached_property
-    def _walks(self) -> tuple[Array, Array, int]:
-        """Walks to all targets, their numbers summed over demands, and how many to draw."""
-        n, first, heads, _ = self._graph
-        sources, targets, limits = self._ends
-        walks = count_walks(n, first, heads, int(limits.max()))
-        totals = np.cumsum(walks[limits, targets, sources])
-        return walks, totals, _TRIES + int(min(_SHARE * totals[-1], _MOST_TRIES))
+    def _walks(self) -> Walks:
+        network, limits = self._network, self.hop_limits
+        counts = count_walks(network, int(limits.max()))
+        totals = np.cumsum(counts[limits, network.targets, network.sources])
+        return Walks(counts, totals, _TRIES + int(min(_SHARE * totals[-1], _MOST_TRIES)))
+
+    @cached_property
+    def _drawing(self) -> Any:
+        """`draw_path` with all that stays."""
+        known = self._network, self.hop_limits, self._routed, self._walks
+        return bind(draw_path, known, types.float64, types.Array(types.uint64, 1, "C"), _ROW)
 
     def has_valid_action(self) -> bool:
         """Some demand has another path; looks first where there was one before."""
@@ -328,25 +498,13 @@ class Traffic(NetworkProblem):
         source = rng or self.np_random
         stream = source.integers(1 << 63, size=1, dtype=np.int64).view(np.uint64)
         action = np.empty(len(self._scratch), dtype=np.int64)
-        found = draw_action(
-            *self._graph,
-            self._network.hops,
-            *self._ends,
-            *self._amounts,
-            *self._routed,
-            self._largest,
-            *self._walks,
-            stream,
-            action,
-        )
+        found = self._drawing(self._largest, stream, action)
         return action if found >= 0 else None
 
     def preview(self, actions: Array) -> Array:
         """Minus the largest utilisation after each change of path: (k,)."""
         rows = np.ascontiguousarray(actions, dtype=np.int64)
-        return -preview_paths(
-            rows, *self._lookup, *self._ends, *self._amounts, self._used, self._loads
-        )
+        return -preview_paths(rows, self._network, self.hop_limits, self._used, self._loads)
 
     @cached_property
     def _options(self) -> Options:
@@ -362,45 +520,25 @@ class Traffic(NetworkProblem):
     def candidate_features(self, actions: Array) -> CandidateFeatures:
         """Effects of each path, alone and with the best reply, and the past."""
         rows = np.ascontiguousarray(actions, dtype=np.int64)
-        each = np.empty((len(rows), EACH), dtype=np.float32)
-        memory, options = self._memory, self._options
-        describe_paths(
-            rows,
-            self._lookup,
-            self._ends,
-            options.first,
-            options.arcs,
-            *self._amounts,
-            self._used,
-            self._loads,
-            memory.ages(rows[:, 0]),
-            memory.recent,
-            memory.tenure,
-            self._history,
-            memory.steps,
-            self._least_norm,
-            self._least,
-            1.0 - self._steps / self.episode_length,
-            each,
-        )
-        return CandidateFeatures(each)
+        each = EACH.records(len(rows))
+        left = 1.0 - self._steps / self.episode_length
+        past, history = self._past(rows[:, 0]), self._history
+        describe_paths(rows, self._search, self.hop_limits, past, history, self._least, left, each)
+        return CandidateFeatures(EACH.matrix(each))
+
+    @property
+    def _search(self) -> Search:
+        """Arguments of the compiled code that judges changes."""
+        options, recent = self._options, self._memory.recent
+        routed = options.first, options.arcs, self._used, self._loads
+        return Search(self._network, *routed, recent, self._least_norm)
 
     def suggested_actions(self) -> Array:
         """A few paths that relieve the fullest arc, those with the lowest 8-norm: (k, 1 + T).
 
         In large networks they are seldom among the nearest of all paths to a proto-action.
         """
-        options = self._options
-        chosen = suggested_paths(
-            options.first,
-            options.arcs,
-            *self._amounts,
-            self._used,
-            self._loads,
-            self._memory.recent,
-            self._least_norm,
-        )
-        return options.rows[chosen]
+        return self._options.rows[suggested_paths(self._search)]
 
     def advise(self) -> Array:
         """The changes that a tabu search on the 8-norm would make: (k, 1 + T).
@@ -408,19 +546,8 @@ class Traffic(NetworkProblem):
         The most promising ones are judged together with the best change of another demand on the
         arc that is then the fullest.
         """
-        memory, options = self._memory, self._options
-        chosen = advised_paths(
-            self._option_demands,
-            options.first,
-            options.arcs,
-            *self._amounts,
-            self._used,
-            self._loads,
-            memory.ages(np.arange(len(self._used))),
-            memory.recent,
-            self._least_norm,
-        )
-        return options.rows[chosen]
+        ages = self._memory.ages(np.arange(len(self._used)))
+        return self._options.rows[advised_paths(self._option_demands, self._search, ages)]
 
     def draw_on(self, axes: Any) -> None:
         """The network, links by utilisation, and the largest demand on the fullest link."""

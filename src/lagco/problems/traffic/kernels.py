@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
+from lagco.arrays import Array
 from lagco.problems.networks.kernels import (
     level_of,
     marginal_costs,
@@ -20,6 +23,44 @@ SLACK = 1.0 + 1e-9
 MOST = np.iinfo(np.int64).max
 
 
+class Routed(NamedTuple):
+    """The present paths of all demands, padded, and what they put on the arcs.
+
+    Attributes:
+        paths: (D, T) node ids, padded with n
+        used: (D, T - 1) arcs, padded with -1
+        loads: (2 E,) per arc
+    """
+
+    paths: Array
+    used: Array
+    loads: Array
+
+
+class Walks(NamedTuple):
+    """Walks that paths are drawn from.
+
+    Attributes:
+        counts: from `count_walks`
+        totals: (D,), sums of the numbers of walks of the first demands
+        tries: walks that are drawn at most
+    """
+
+    counts: Array
+    totals: Array
+    tries: int
+
+
+class DemandColumns(NamedTuple):
+    """Columns (D,) of the demands; see :class:`~lagco.problems.traffic.env.Traffic`."""
+
+    utilisation: Array
+    share: Array
+    hops: Array
+    crowded: Array
+    gain: Array
+
+
 @njit(cache=True)
 def add_loads(used, volumes, loads):  # type: ignore[no-untyped-def]
     """Loads of all demands over the arcs they use, (D, T - 1) padded with -1."""
@@ -33,10 +74,12 @@ def add_loads(used, volumes, loads):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def use_path(demand, row, n, arc_of, sources, targets, limits, paths, used):  # type: ignore[no-untyped-def]
+def use_path(demand, row, network, limits, routed):  # type: ignore[no-untyped-def]
     """Put a demand on a path; return False (and change nothing) if that is not admissible."""
+    paths, used, _ = routed
     found = np.empty(used.shape[1], dtype=np.int64)
-    length = path_arcs(row, n, arc_of, sources[demand], targets[demand], limits[demand], found)
+    source, target = network.sources[demand], network.targets[demand]
+    length = path_arcs(row, network.arc_of, source, target, limits[demand], found)
     if length == 0:
         return False
     for i in range(row.shape[0]):
@@ -47,11 +90,11 @@ def use_path(demand, row, n, arc_of, sources, targets, limits, paths, used):  # 
 
 
 @njit(cache=True)
-def are_valid(  # type: ignore[no-untyped-def]
-    actions, n, arc_of, sources, targets, limits, volumes, capacities, paths, used, loads,
-    largest, out,
-):  # fmt: skip
+def are_valid(actions, network, limits, routed, largest, out):  # type: ignore[no-untyped-def]
     """Whether each action (demand, path) is admissible, new, and fills no link too far."""
+    sources, targets, arc_of = network.sources, network.targets, network.arc_of
+    volumes, capacities = network.volumes, network.capacities
+    paths, used, loads = routed
     ceiling = max(1.0, largest) * SLACK
     found = np.empty(used.shape[1], dtype=np.int64)
     for a in range(actions.shape[0]):
@@ -60,7 +103,7 @@ def are_valid(  # type: ignore[no-untyped-def]
         if d < 0 or d >= sources.shape[0] or actions.shape[1] != 1 + paths.shape[1]:
             continue
         row = actions[a, 1:]
-        length = path_arcs(row, n, arc_of, sources[d], targets[d], limits[d], found)
+        length = path_arcs(row, arc_of, sources[d], targets[d], limits[d], found)
         if length == 0:
             continue
         new = False
@@ -68,7 +111,7 @@ def are_valid(  # type: ignore[no-untyped-def]
             new |= row[i] != paths[d, i]
         for i in range(length):
             arc = found[i]
-            most = capacities[arc >> 1] * ceiling
+            most = capacities[arc] * ceiling
             if loads[arc] + volumes[d] > most:
                 there = False  # on an arc that the demand uses already nothing is added
                 for j in range(used.shape[1]):
@@ -78,68 +121,52 @@ def are_valid(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _find_room(d, volumes, capacities, used, loads, ceiling, room):  # type: ignore[no-untyped-def]
+def _find_room(d, network, routed, ceiling, room):  # type: ignore[no-untyped-def]
     """Mark the arcs that demand `d` may use."""
+    volumes, capacities = network.volumes, network.capacities
+    _, used, loads = routed
     for arc in range(loads.shape[0]):
-        room[arc] = loads[arc] + volumes[d] <= capacities[arc >> 1] * ceiling
+        room[arc] = loads[arc] + volumes[d] <= capacities[arc] * ceiling
     for i in range(used.shape[1]):
         if used[d, i] < 0:
             break
-        room[used[d, i]] = loads[used[d, i]] <= capacities[used[d, i] >> 1] * ceiling
+        room[used[d, i]] = loads[used[d, i]] <= capacities[used[d, i]] * ceiling
 
 
 @njit(cache=True)
-def find_action(  # type: ignore[no-untyped-def]
-    n, first, heads, arcs, hops, sources, targets, limits, volumes, capacities, paths, used, loads,
-    largest, begin, stream, path,
-):  # fmt: skip
+def find_action(network, limits, routed, largest, begin, stream, path):  # type: ignore[no-untyped-def]
     """The first demand from `begin` on that has a valid path, -1 if none has; writes the path."""
     ceiling = max(1.0, largest) * SLACK
-    room = np.empty(loads.shape[0], dtype=np.bool_)
-    demands = sources.shape[0]
+    room = np.empty(routed.loads.shape[0], dtype=np.bool_)
+    demands = limits.shape[0]
     for turn in range(demands):
         d = (begin + turn) % demands
-        _find_room(d, volumes, capacities, used, loads, ceiling, room)
-        found = draw_open_path(
-            n, first, heads, arcs, hops, sources[d], targets[d], limits[d], room, paths[d], 1,
-            stream, path,
-        )  # fmt: skip
-        if found > 0:
+        _find_room(d, network, routed, ceiling, room)
+        if draw_open_path(d, network, limits, room, routed.paths[d], 1, stream, path) > 0:
             return d
     return -1
 
 
 @njit(cache=True)
-def draw_action(  # type: ignore[no-untyped-def]
-    n, first, heads, arcs, hops, sources, targets, limits, volumes, capacities, paths, used, loads,
-    largest, walks, totals, tries, stream, action,
-):  # fmt: skip
+def draw_action(network, limits, routed, largest, walks, stream, action):  # type: ignore[no-untyped-def]
     """Draw an action uniformly over the valid ones; return its demand, -1 if there is none.
 
     Demands with walks are drawn uniformly over all of them until one is a valid path, which leaves
-    these uniform. After `tries` every valid path is walked and one of them drawn.
-
-    walks: from `count_walks`. totals: (D,), sums of the numbers of walks of the first demands.
+    these uniform. After so many tries every valid path is walked and one of them drawn.
     """
     ceiling = max(1.0, largest) * SLACK
-    demands = sources.shape[0]
-    for _ in range(tries):
+    demands, totals = limits.shape[0], walks.totals
+    for _ in range(walks.tries):
         d = min(np.searchsorted(totals, next_float(stream) * totals[-1], "right"), demands - 1)
-        if _draw_walk(
-            n, first, heads, arcs, sources[d], targets[d], limits[d], volumes[d], capacities,
-            paths[d], used[d], loads, ceiling, walks, stream, action[1:],
-        ):  # fmt: skip
+        if _draw_walk(d, network, limits[d], routed, ceiling, walks.counts, stream, action[1:]):
             action[0] = d
             return d
-    room = np.empty(loads.shape[0], dtype=np.bool_)
+    room = np.empty(routed.loads.shape[0], dtype=np.bool_)
     path = np.empty(action.shape[0] - 1, dtype=np.int64)
     count, chosen = 0, -1
     for d in range(demands):
-        _find_room(d, volumes, capacities, used, loads, ceiling, room)
-        found = draw_open_path(
-            n, first, heads, arcs, hops, sources[d], targets[d], limits[d], room, paths[d], MOST,
-            stream, path,
-        )  # fmt: skip
+        _find_room(d, network, routed, ceiling, room)
+        found = draw_open_path(d, network, limits, room, routed.paths[d], MOST, stream, path)
         count += found
         if found > 0 and next_below(stream, count) < found:
             chosen = action[0] = d
@@ -147,14 +174,14 @@ def draw_action(  # type: ignore[no-untyped-def]
     return chosen
 
 
-@njit(cache=True)
-def _draw_walk(  # type: ignore[no-untyped-def]
-    n, first, heads, arcs, source, target, limit, volume, capacities, present, used, loads, ceiling,
-    walks, stream, path,
-):  # fmt: skip
+@njit(cache=True, forceinline=True)
+def _draw_walk(demand, network, limit, routed, ceiling, walks, stream, path):  # type: ignore[no-untyped-def]
     """Draw a walk of a demand, uniformly over all; write it if it is a valid path, else False."""
-    v, same = source, True
-    path[0] = source
+    first, heads, arcs = network.first, network.heads, network.arcs
+    target, volume = network.targets[demand], network.volumes[demand]
+    present, used, loads = routed.paths[demand], routed.used[demand], routed.loads
+    v, same = network.sources[demand], True
+    path[0] = v
     for hop in range(limit):
         rest = walks[limit - hop - 1, target]
         left = next_float(stream) * walks[limit - hop, target, v]
@@ -174,24 +201,25 @@ def _draw_walk(  # type: ignore[no-untyped-def]
             if used[i] == arc:
                 load = loads[arc]
                 break
-        if load > capacities[arc >> 1] * ceiling:
+        if load > network.capacities[arc] * ceiling:
             return False
         path[hop + 1] = v
         same = same and present[hop + 1] == v
         if v == target:
             for i in range(hop + 2, path.shape[0]):
-                path[i] = n
+                path[i] = network.num_nodes
             return not same
     return False
 
 
 @njit(cache=True)
-def demand_state(  # type: ignore[no-untyped-def]
-    used, volumes, limits, loads, capacities, largest, most_used, utilisation, share, hops, crowded
-):
+def demand_state(network, limits, routed, largest, most_used, columns):  # type: ignore[no-untyped-def]
     """Per demand: its path's fullest link over the fullest of all, its share there, its hops, and
     whether it uses the arc `most_used`.
     """
+    volumes, capacities = network.volumes, network.capacities
+    _, used, loads = routed
+    utilisation, share, hops, crowded, _ = columns
     for d in range(used.shape[0]):
         fullest, at, length = -1.0, -1, 0
         crowded[d] = 0
@@ -202,24 +230,25 @@ def demand_state(  # type: ignore[no-untyped-def]
             length += 1
             if arc == most_used:
                 crowded[d] = 1
-            use = loads[arc] / capacities[arc >> 1]
+            use = loads[arc] / capacities[arc]
             if use > fullest:
                 fullest, at = use, arc
-        utilisation[d] = min(1.0, fullest / largest)
-        share[d] = min(1.0, volumes[d] / loads[at])
+        utilisation[d] = min(1.0, fullest / largest) if largest > 0.0 else 0.0
+        share[d] = min(1.0, volumes[d] / loads[at]) if loads[at] > 0.0 else 0.0
         hops[d] = length / limits[d]
 
 
 @njit(cache=True)
-def demand_gains(  # type: ignore[no-untyped-def]
-    first, heads, arcs, sources, targets, limits, volumes, capacities, used, loads, largest, gain
-):
+def demand_gains(network, limits, routed, largest, gain):  # type: ignore[no-untyped-def]
     """By which share the 8-norm of all utilisations would fall, to first order, if each demand took
     the cheapest path it may take, arcs costing the marginals of that norm; return the level.
     """
-    n, demands = first.shape[0] - 1, used.shape[0]
+    first, heads, arcs = network.first, network.heads, network.arcs
+    sources, targets, volumes = network.sources, network.targets, network.volumes
+    _, used, loads = routed
+    n, demands = network.num_nodes, used.shape[0]
     marginal = np.empty(loads.shape[0])
-    total = marginal_costs(loads, capacities, largest, marginal)
+    total = marginal_costs(loads, network.capacities, largest, marginal)
     norm = 1.0 / total if total > 0.0 else 0.0
     longest = 0
     for d in range(demands):
@@ -258,50 +287,39 @@ def demand_gains(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def write_full_state(  # type: ignore[no-untyped-def]
-    first, heads, arcs, edges, sources, targets, limits, volumes, capacities, used, loads,
-    utilisation, return_utilisation, peak, hot, path_utilisation, share, hops, crowded,
-    gain,
-):  # fmt: skip
+def write_full_state(network, limits, routed, links, demands):  # type: ignore[no-untyped-def]
     """Loads from all paths and all columns of `full`; return what `measure` does and the level.
 
     One call instead of six, since a call with arrays takes as long as most of these.
     """
-    add_loads(used, volumes, loads)
-    largest, norm, fullest = measure(loads, capacities)
-    relative_link_state(
-        loads, capacities, edges, largest, utilisation, return_utilisation, peak, hot
-    )
-    demand_state(
-        used, volumes, limits, loads, capacities, largest, fullest, path_utilisation, share, hops,
-        crowded,
-    )  # fmt: skip
-    level = demand_gains(
-        first, heads, arcs, sources, targets, limits, volumes, capacities, used, loads, largest,
-        gain,
-    )  # fmt: skip
+    loads = routed.loads
+    add_loads(routed.used, network.volumes, loads)
+    largest, norm, fullest = measure(loads, network.capacities)
+    relative_link_state(network, loads, largest, links)
+    demand_state(network, limits, routed, largest, fullest, demands)
+    level = demand_gains(network, limits, routed, largest, demands.gain)
     return (largest, norm, fullest), level
 
 
 @njit(cache=True)
-def preview_paths(  # type: ignore[no-untyped-def]
-    actions, n, arc_of, sources, targets, limits, volumes, capacities, used, loads
-):
+def preview_paths(actions, network, limits, used, loads):  # type: ignore[no-untyped-def]
     """Largest utilisation after each action; infinite where the path is not admissible.
 
     Of the arcs that a change leaves as they are, the fullest decides: it comes soon in their order.
     """
+    sources, targets, arc_of = network.sources, network.targets, network.arc_of
+    volumes, capacities = network.volumes, network.capacities
     out = np.empty(actions.shape[0])
     found = np.empty(used.shape[1], dtype=np.int64)
     total = loads.copy()
     fullness = np.empty(loads.shape[0])
     for arc in range(loads.shape[0]):
-        fullness[arc] = loads[arc] / capacities[arc >> 1]
+        fullness[arc] = loads[arc] / capacities[arc]
     order = np.argsort(-fullness)
     changed_by = np.full(loads.shape[0], -1, dtype=np.int64)
     for a in range(actions.shape[0]):
         d = actions[a, 0]
-        length = path_arcs(actions[a, 1:], n, arc_of, sources[d], targets[d], limits[d], found)
+        length = path_arcs(actions[a, 1:], arc_of, sources[d], targets[d], limits[d], found)
         if length == 0:
             out[a] = np.inf
             continue
@@ -319,12 +337,12 @@ def preview_paths(  # type: ignore[no-untyped-def]
                 largest = fullness[arc]
                 break
         for i in range(length):
-            largest = max(largest, total[found[i]] / capacities[found[i] >> 1])
+            largest = max(largest, total[found[i]] / capacities[found[i]])
         for i in range(used.shape[1]):
             arc = used[d, i]
             if arc < 0:
                 break
-            largest = max(largest, total[arc] / capacities[arc >> 1])
+            largest = max(largest, total[arc] / capacities[arc])
             total[arc] = loads[arc]
         for i in range(length):
             total[found[i]] = loads[found[i]]

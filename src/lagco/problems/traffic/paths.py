@@ -41,41 +41,23 @@ def list_paths(
     """
     each = np.iinfo(np.int64).max if most is None else most
     total = np.iinfo(np.int64).max if cap is None else cap
-    positions = int(limits.max()) + 1
-    args = (network.num_nodes, network.first, network.heads, network.hops)
-    ends = (network.sources, network.targets, limits, each)
-    nothing = np.empty((0, 1 + positions), dtype=np.int64)
+    nothing = np.empty((0, 2 + int(limits.max())), dtype=np.int64)
     first = np.zeros(network.num_demands + 1, dtype=np.int64)
-    if _list(*args, *ends, total, first, nothing) > total:
+    if _list(network, limits, each, total, first, nothing) > total:
         raise UsageError(
             f"there are more than {cap} admissible paths; sample them or search among them instead"
         )
-    rows = np.empty((int(first[-1]), 1 + positions), dtype=np.int64)
-    _list(*args, *ends, total, first, rows)
+    rows = np.empty((int(first[-1]), nothing.shape[1]), dtype=np.int64)
+    _list(network, limits, each, total, first, rows)
     return rows, first
 
 
 def count_paths(network: Network, limits: Array) -> int:
     """Number of admissible pairs of demand and path, by walking them."""
-    positions = int(limits.max()) + 1
-    nothing = np.empty((0, 1 + positions), dtype=np.int64)
+    nothing = np.empty((0, 2 + int(limits.max())), dtype=np.int64)
     first = np.zeros(network.num_demands + 1, dtype=np.int64)
     most = np.iinfo(np.int64).max
-    return int(
-        _list(
-            network.num_nodes,
-            network.first,
-            network.heads,
-            network.hops,
-            network.sources,
-            network.targets,
-            limits,
-            most,
-            most,
-            first,
-            nothing,
-        )
-    )
+    return int(_list(network, limits, most, most, first, nothing))
 
 
 @njit(cache=True)
@@ -96,13 +78,13 @@ def _visits(path, depth, v):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _list(  # type: ignore[no-untyped-def]
-    n, first, heads, hops, sources, targets, limits, most, cap, begins, rows
-):
+def _list(network, limits, most, cap, begins, rows):  # type: ignore[no-untyped-def]
     """Write all paths to `rows` (or none, if it has no room), begins to `begins`; return how many.
 
-    Stops soon after `cap` of them.
+    Stops soon after `cap` of them; `most` per demand.
     """
+    n, first, heads, hops = network.num_nodes, network.first, network.heads, network.hops
+    sources, targets = network.sources, network.targets
     positions = rows.shape[1] - 1
     path = np.empty(positions, dtype=np.int64)
     pointer = np.empty(positions, dtype=np.int64)
@@ -144,14 +126,14 @@ def _list(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def draw_open_path(  # type: ignore[no-untyped-def]
-    n, first, heads, arcs, hops, source, target, limit, room, present, stop, stream, chosen
-):
+def draw_open_path(demand, network, limits, room, present, stop, stream, chosen):  # type: ignore[no-untyped-def]
     """Draw a path over arcs with `room` that differs from the `present` one; return how many.
 
     room: (2 E,) bool. stop: walk no further than to this many; 1 finds the first one there is.
     Writes the drawn one, uniform over those walked, to `chosen`, padded with n.
     """
+    n, first, heads, hops = network.num_nodes, network.first, network.heads, network.hops
+    source, target, limit = network.sources[demand], network.targets[demand], limits[demand]
     positions = chosen.shape[0]
     path = np.empty(positions, dtype=np.int64)
     pointer = np.empty(positions, dtype=np.int64)
@@ -167,7 +149,7 @@ def draw_open_path(  # type: ignore[no-untyped-def]
         k = pointer[depth]
         w = heads[k]
         pointer[depth] += 1
-        if hops[w, target] > limit - depth - 1 or not room[arcs[k]]:
+        if hops[w, target] > limit - depth - 1 or not room[network.arcs[k]]:
             continue
         if w == target:
             same = present[depth + 1] == w
@@ -189,11 +171,12 @@ def draw_open_path(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def count_walks(n, first, heads, longest):  # type: ignore[no-untyped-def]
+def count_walks(network, longest):  # type: ignore[no-untyped-def]
     """Walks of at most so many hops to a target, which they enter once: (longest + 1, target, n).
 
     Their numbers are exact up to 2^53; walks that visit a node twice count too.
     """
+    n, first, heads = network.num_nodes, network.first, network.heads
     walks = np.zeros((longest + 1, n, n))
     for hops in range(longest + 1):
         for target in range(n):
@@ -207,9 +190,9 @@ def count_walks(n, first, heads, longest):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def path_arcs(row, n, arc_of, source, target, limit, out):  # type: ignore[no-untyped-def]
+def path_arcs(row, arc_of, source, target, limit, out):  # type: ignore[no-untyped-def]
     """Arcs of a padded path, to `out` (T - 1,); return how many, 0 if it is no admissible path."""
-    v = row[0]
+    n, v = arc_of.shape[0], row[0]
     if v != source:
         return 0
     length = 0
@@ -236,10 +219,17 @@ def path_arcs(row, n, arc_of, source, target, limit, out):  # type: ignore[no-un
 
 
 @njit(cache=True)
-def all_arcs(rows, n, arc_of, sources, targets, limits, out):  # type: ignore[no-untyped-def]
-    """Arcs of a path per demand, to `out` (D, T - 1) padded with -1; the first wrong one, or -1."""
+def all_arcs(rows, network, limits, out):  # type: ignore[no-untyped-def]
+    """Arcs of a path per demand, to `out` (D, T - 1) padded with -1; the first wrong one, or -1.
+
+    A demand that failures cut off may have any path and uses none.
+    """
+    arc_of, sources, targets = network.arc_of, network.sources, network.targets
     for d in range(rows.shape[0]):
-        length = path_arcs(rows[d], n, arc_of, sources[d], targets[d], limits[d], out[d])
+        if network.hops[sources[d], targets[d]] >= network.num_nodes:
+            out[d, :] = -1
+            continue
+        length = path_arcs(rows[d], arc_of, sources[d], targets[d], limits[d], out[d])
         if length == 0:
             return d
         out[d, length:] = -1
@@ -247,15 +237,30 @@ def all_arcs(rows, n, arc_of, sources, targets, limits, out):  # type: ignore[no
 
 
 @njit(cache=True)
-def shortest_paths(n, first, heads, hops, sources, targets, paths):  # type: ignore[no-untyped-def]
-    """For every demand the path with the fewest hops, to the lowest id where there are several."""
-    for d in range(sources.shape[0]):
-        v, target = sources[d], targets[d]
+def mend_paths(rows, network, limits, others):  # type: ignore[no-untyped-def]
+    """Write another path (D, T) in place of every one that is not admissible."""
+    arcs = np.empty(rows.shape[1] - 1, dtype=np.int64)
+    for d in range(rows.shape[0]):
+        ends = network.sources[d], network.targets[d]
+        if path_arcs(rows[d], network.arc_of, ends[0], ends[1], limits[d], arcs) == 0:
+            for i in range(rows.shape[1]):
+                rows[d, i] = others[d, i]
+
+
+@njit(cache=True)
+def shortest_paths(network, paths):  # type: ignore[no-untyped-def]
+    """For every demand the path with the fewest hops, to the lowest id where there are several.
+
+    One that failures cut off stays at its source.
+    """
+    n, first, heads, hops = network.num_nodes, network.first, network.heads, network.hops
+    for d in range(network.sources.shape[0]):
+        v, target = network.sources[d], network.targets[d]
         for i in range(paths.shape[1]):
             paths[d, i] = n
         paths[d, 0] = v
         position = 1
-        while v != target:
+        while v != target and hops[v, target] < n:
             for k in range(first[v], first[v + 1]):
                 if hops[heads[k], target] == hops[v, target] - 1:
                     v = heads[k]

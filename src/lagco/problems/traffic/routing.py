@@ -10,9 +10,16 @@ from lagco.arrays import Array
 from lagco.errors import InstanceError, LagcoError, UsageError
 from lagco.instances import Instance
 from lagco.problems.networks.kernels import largest_utilisation
-from lagco.problems.networks.network import Network
+from lagco.problems.networks.network import Network, network_of
 from lagco.problems.traffic.kernels import add_loads
-from lagco.problems.traffic.paths import MAX_PATH_LEN, all_arcs, hop_limits, shortest_paths
+from lagco.problems.traffic.paths import (
+    MAX_PATH_LEN,
+    all_arcs,
+    hop_limits,
+    mend_paths,
+    shortest_paths,
+)
+from lagco.results.numbers import of_things
 
 
 def longest_path(instance: Instance) -> int:
@@ -24,8 +31,17 @@ def longest_path(instance: Instance) -> int:
 
 
 def limits_of(instance: Instance, network: Network) -> Array:
-    """Most hops of a path of each demand: (D,)."""
-    return hop_limits(network, longest_path(instance))
+    """Most hops of a path of each demand: (D,); a present path may be longer than others."""
+    limits = hop_limits(network, longest_path(instance))
+    present = instance.arrays.get("paths")
+    if present is not None and present.ndim == 2 and len(present) == len(limits):
+        limits = np.maximum(limits, (present < network.num_nodes).sum(axis=1) - 1)
+    return np.minimum(limits, network.num_nodes - 1)
+
+
+def paths_network(instance: Instance) -> Network:
+    """The network that paths lead over: links of both directions, each with its capacities."""
+    return network_of(instance, joined=True)
 
 
 def checked_paths(
@@ -39,23 +55,22 @@ def checked_paths(
     given = np.asarray(paths)
     if given.ndim != 2 or len(given) != demands or given.dtype.kind not in "iu":
         raise error(
-            f"paths of {instance.name!r} must be {demands} rows of node ids padded with {n}, got "
-            f"{given.dtype} of shape {given.shape}"
+            f"paths of {instance.name!r} must be {of_things(demands, 'rows')} of node ids "
+            f"padded with {n}, got {given.dtype} of shape {given.shape}"
         )
     width = min(given.shape[1], positions)
     rows = np.full((demands, positions), n, dtype=np.int64)
     rows[:, :width] = given[:, :width]
     arcs = np.empty((demands, positions - 1), dtype=np.int64)
-    ends = network.sources, network.targets, limits
-    wrong = all_arcs(rows, n, network.arc_of, *ends, arcs)
+    wrong = all_arcs(rows, network, limits, arcs)
     cut = np.flatnonzero((given[:, width:] != n).any(axis=1))
     if wrong < 0 and len(cut):
         wrong = cut[0]
     if wrong >= 0:
-        source, target, limit = (values[wrong] for values in ends)
+        source, target = network.sources[wrong], network.targets[wrong]
         raise error(
             f"paths of {instance.name!r}: row {wrong} is {given[wrong].tolist()}, not a simple "
-            f"path from {source} to {target} of at most {limit} hops"
+            f"path from {source} to {target} of at most {limits[wrong]} hops"
         )
     return rows, arcs
 
@@ -63,13 +78,31 @@ def checked_paths(
 def default_paths(network: Network, limits: Array) -> Array:
     """Paths with the fewest hops: (D, T)."""
     paths = np.empty((network.num_demands, int(limits.max()) + 1), dtype=np.int64)
-    ends = network.sources, network.targets
-    shortest_paths(network.num_nodes, network.first, network.heads, network.hops, *ends, paths)
+    shortest_paths(network, paths)
     return paths
+
+
+def mended_paths(instance: Instance) -> Array:
+    """The paths of an instance, those that are not admissible replaced by the fewest hops."""
+    network = paths_network(instance)
+    limits = limits_of(instance, network)
+    paths, given = default_paths(network, limits), instance.array("paths")
+    width = min(given.shape[1], paths.shape[1])
+    rows = np.full(paths.shape, network.num_nodes, dtype=np.int64)
+    rows[:, :width] = given[:, :width]
+    rows[(given[:, width:] != network.num_nodes).any(axis=1)] = network.num_nodes
+    mend_paths(rows, network, limits, paths)
+    return rows
+
+
+def loads_of(network: Network, arcs: Array) -> Array:
+    """Load of every arc (2 E,) when demands use these arcs (D, T - 1), from scratch."""
+    loads = np.empty(2 * network.num_links)
+    add_loads(arcs, network.volumes, loads)
+    return loads
 
 
 def utilisation_of(network: Network, arcs: Array) -> float:
     """Largest link utilisation when demands use these arcs (D, T - 1), from scratch."""
-    loads = np.empty(2 * network.num_links)
-    add_loads(arcs, network.volumes, loads)
+    loads = loads_of(network, arcs)
     return float(largest_utilisation(loads, network.capacities))

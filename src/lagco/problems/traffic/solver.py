@@ -12,6 +12,8 @@ import numpy as np
 from numba import njit
 
 from lagco.arrays import Array
+from lagco.core.changes.limits import FIXED, MAX_CHANGES
+from lagco.core.scenarios.variants import NAMES
 from lagco.instances import Instance, SolverReference
 from lagco.problems.networks.bound import annealed, flow_bound, path_bound
 from lagco.problems.networks.kernels import (
@@ -19,13 +21,19 @@ from lagco.problems.networks.kernels import (
     largest_utilisation,
     sixteenth_power,
 )
-from lagco.problems.networks.network import Network, network_of
+from lagco.problems.networks.network import Network
 from lagco.problems.networks.search import copy_values
 from lagco.problems.random_stream import next_below, next_float, random_stream
-from lagco.problems.traffic.routing import checked_paths, limits_of, utilisation_of
+from lagco.problems.traffic.limits import FORBIDDEN
+from lagco.problems.traffic.routing import checked_paths, limits_of, paths_network, utilisation_of
+from lagco.problems.traffic.searching.annealing import search
+from lagco.problems.traffic.searching.choices import Prepared, prepare
 from lagco.problems.traffic.sweeps import Options, load_choice, path_options
+from lagco.runtime.stopping import stop_flag
 
 MOVES = 2_000_000
+#: likewise within limits, where a move costs more
+LIMITED_MOVES = 500_000
 RESTARTS = 8
 FEWEST = 100  # moves per demand below which a run has not settled: then there are fewer runs
 HOTTEST, COLDEST = 0.3, 0.001
@@ -91,7 +99,21 @@ def improve_paths(instance: Instance, paths: Array | None, seed: int, effort: fl
 
     A run that is the only one begins with the shortest paths.
     """
+    if is_restricted(instance):
+        return search(_limited(instance), paths, seed, int(effort * LIMITED_MOVES))
     return _search(instance, paths, seed, effort, guided=True)
+
+
+def is_restricted(instance: Instance) -> bool:
+    """Whether something asks for the search within limits and over scenarios."""
+    named = any(name in instance.arrays for name in (FIXED, FORBIDDEN, NAMES))
+    return named or instance.params.get(MAX_CHANGES) is not None
+
+
+@lru_cache(maxsize=1)
+def _limited(instance: Instance) -> Prepared:
+    """Scenarios and choice, kept while one instance is improved again and again."""
+    return prepare(instance)
 
 
 def _search(
@@ -122,6 +144,7 @@ def _search(
         moves // runs,
         best,
         random_stream(seed),
+        stop_flag(),
     )
     found, arcs = checked_paths(options.rows[best, 1:], instance, network, limits)
     if paths is not None and utilisation_of(network, arcs) > before:
@@ -132,7 +155,7 @@ def _search(
 @lru_cache(maxsize=1)
 def _prepared(instance: Instance) -> tuple[Network, Array, Options]:
     """Network, limits and paths, kept while one instance is improved again and again."""
-    network = network_of(instance)
+    network = paths_network(instance)
     limits = limits_of(instance, network)
     return network, limits, path_options(network, limits)
 
@@ -166,24 +189,27 @@ def _demand_over(arc, start, choice, arcs):  # type: ignore[no-untyped-def]
     return start
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _anneal(  # type: ignore[no-untyped-def]
-    first, arcs, volumes, capacities, guided, runs, hottest, coldest, moves, best, stream
-):
+    first, arcs, volumes, capacities, guided, runs, hottest, coldest, moves, best, stream,
+    stop,
+):  # fmt: skip
     """Leave in `best` the options with the lowest utilisation met in `runs` runs of `moves` moves.
 
     A single run starts from there; of several, every other one, and the first from random options.
 
     The energy is the sum of the 16th powers of all utilisations: close to the largest alone, and
     moved by the next ones too. If moves are guided, every other one is of a demand over the fullest
-    link.
+    link. All ends early when stop (1,) is set.
     """
     demands, inverse, fullest = volumes.shape[0], 1.0 / capacities, 0
-    loads = np.empty(2 * capacities.shape[0])
+    loads = np.empty(capacities.shape[0])
     choice = best.copy()
     load_choice(best, arcs, volumes, loads)
     least = largest_utilisation(loads, capacities)
     for run in range(runs):
+        if stop[0]:
+            break
         for d in range(demands):
             if runs > 1 and run % 2 == 0:
                 choice[d] = first[d] + next_below(stream, first[d + 1] - first[d])
@@ -192,8 +218,10 @@ def _anneal(  # type: ignore[no-untyped-def]
         load_choice(choice, arcs, volumes, loads)
         energy = 0.0
         for arc in range(loads.shape[0]):
-            energy += sixteenth_power(loads[arc], capacities[arc >> 1])
+            energy += sixteenth_power(loads[arc], capacities[arc])
         for move in range(moves):
+            if stop[0]:
+                break
             d = next_below(stream, demands)
             if guided:
                 if move % _LOOKS == 0:
@@ -212,16 +240,16 @@ def _anneal(  # type: ignore[no-untyped-def]
                 arc = arcs[old, i]
                 if arc < 0:
                     break
-                change -= sixteenth_power(loads[arc], capacities[arc >> 1])
+                change -= sixteenth_power(loads[arc], capacities[arc])
                 loads[arc] -= volumes[d]
-                change += sixteenth_power(loads[arc], capacities[arc >> 1])
+                change += sixteenth_power(loads[arc], capacities[arc])
             for i in range(arcs.shape[1]):
                 arc = arcs[new, i]
                 if arc < 0:
                     break
-                change -= sixteenth_power(loads[arc], capacities[arc >> 1])
+                change -= sixteenth_power(loads[arc], capacities[arc])
                 loads[arc] += volumes[d]
-                change += sixteenth_power(loads[arc], capacities[arc >> 1])
+                change += sixteenth_power(loads[arc], capacities[arc])
             heat = 16.0 * hottest * (coldest / hottest) ** (move / moves)
             if change <= 0.0 or next_float(stream) < np.exp(-change / (heat * energy)):
                 choice[d] = new
@@ -244,4 +272,4 @@ def _anneal(  # type: ignore[no-untyped-def]
                 load_choice(choice, arcs, volumes, loads)
                 energy = 0.0
                 for arc in range(loads.shape[0]):
-                    energy += sixteenth_power(loads[arc], capacities[arc >> 1])
+                    energy += sixteenth_power(loads[arc], capacities[arc])

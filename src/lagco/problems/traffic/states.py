@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from numba import njit
 
-from lagco.bound_arguments import opened
 from lagco.problems.networks.kernels import measure, plain_link_state
 from lagco.problems.traffic.kernels import (
     add_loads,
     are_valid,
+    draw_action,
     find_action,
     use_path,
     write_full_state,
 )
+from lagco.runtime.bound_arguments import opened
 
 
 @njit(cache=True)
-def _change_path(row, place, lookup, ends, paths, used, history):  # type: ignore[no-untyped-def]
+def _change_path(row, place, network, limits, routed, history):  # type: ignore[no-untyped-def]
     """Put a demand on another path, the one before is kept at a place of the history."""
     demand = row[0]
     history[place, 0] = demand
-    history[place, 1:] = paths[demand]
-    use_path(demand, row[1:], *lookup, *ends, paths, used)  # type: ignore[call-arg]
+    history[place, 1:] = routed.paths[demand]
+    use_path(demand, row[1:], network, limits, routed)
 
 
 @njit(cache=True)
@@ -36,36 +37,40 @@ def reroute(arguments, row, place):  # type: ignore[no-untyped-def]
     Returns:
         What `measure` finds, and 0.
     """
-    lookup, _, ends, amounts, routed, history, columns = opened(arguments)
-    volumes, capacities = amounts
-    paths, used, loads = routed
+    network, limits, routed, history, (load, utilisation) = opened(arguments)
     if place >= 0:
-        _change_path(row, place, lookup, ends, paths, used, history)
-    add_loads(used, volumes, loads)
-    plain_link_state(loads, capacities, *columns)
-    return measure(loads, capacities), 0.0
+        _change_path(row, place, network, limits, routed, history)
+    add_loads(routed.used, network.volumes, routed.loads)
+    plain_link_state(routed.loads, network.capacities, load, utilisation)
+    return measure(routed.loads, network.capacities), 0.0
 
 
 @njit(cache=True)
 def reroute_and_judge(arguments, row, place):  # type: ignore[no-untyped-def]
     """The same with the columns of `full` features, and the level of the network."""
-    lookup, graph, ends, amounts, routed, history, columns = opened(arguments)
-    paths, used, loads = routed
+    network, limits, routed, history, (links, demands) = opened(arguments)
     if place >= 0:
-        _change_path(row, place, lookup, ends, paths, used, history)
+        _change_path(row, place, network, limits, routed, history)
     # loads from all paths anew, which takes no longer than correcting them
-    return write_full_state(*graph, *ends, *amounts, used, loads, *columns)  # type: ignore[call-arg]
+    return write_full_state(network, limits, routed, links, demands)
 
 
 @njit(cache=True)
 def judge_paths(arguments, actions, largest, out):  # type: ignore[no-untyped-def]
     """`are_valid` with bound arguments."""
-    lookup, ends, amounts, routed = opened(arguments)
-    are_valid(actions, *lookup, *ends, *amounts, *routed, largest, out)  # type: ignore[call-arg]
+    network, limits, routed = opened(arguments)
+    are_valid(actions, network, limits, routed, largest, out)
 
 
 @njit(cache=True)
 def find_path(arguments, largest, begin):  # type: ignore[no-untyped-def]
     """`find_action` with bound arguments."""
-    graph, hops, ends, amounts, routed, stream, path = opened(arguments)
-    return find_action(*graph, hops, *ends, *amounts, *routed, largest, begin, stream, path)  # type: ignore[call-arg]
+    network, limits, routed, stream, path = opened(arguments)
+    return find_action(network, limits, routed, largest, begin, stream, path)
+
+
+@njit(cache=True)
+def draw_path(arguments, largest, stream, action):  # type: ignore[no-untyped-def]
+    """`draw_action` with bound arguments."""
+    network, limits, routed, walks = opened(arguments)
+    return draw_action(network, limits, routed, largest, walks, stream, action)

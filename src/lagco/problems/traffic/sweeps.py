@@ -10,11 +10,12 @@ from numba import njit
 from lagco.arrays import Array
 from lagco.instances import Instance, SweepReference
 from lagco.problems.networks.kernels import largest_utilisation
-from lagco.problems.networks.network import Network, network_of
+from lagco.problems.networks.network import Network
 from lagco.problems.networks.search import begin_sweep, move, new_search, note, propose
 from lagco.problems.random_stream import random_stream
 from lagco.problems.traffic.paths import list_paths
-from lagco.problems.traffic.routing import checked_paths, limits_of, utilisation_of
+from lagco.problems.traffic.routing import checked_paths, limits_of, paths_network, utilisation_of
+from lagco.runtime.stopping import stop_flag
 
 ROUNDS = 4
 NEIGHBOURS = 8
@@ -57,12 +58,13 @@ def sweep_paths(instance: Instance, sweeps: int, seed: int) -> SweepReference:
     a small elite pool, and moves 4 times to one of 8 neighbours that differ in a few demands,
     preferring those closer to the aim. Configurations met before are left out.
     """
-    network = network_of(instance)
+    network = paths_network(instance)
     limits = limits_of(instance, network)
     options = path_options(network, limits)
     first = options.first
     search = new_search(first[:-1], np.diff(first), sweeps, ROUNDS, NEIGHBOURS)
-    _sweep(search, options.arcs, network.volumes, network.capacities, sweeps, random_stream(seed))
+    stream, stop = random_stream(seed), stop_flag()
+    _sweep(search, options.arcs, network.volumes, network.capacities, sweeps, stream, stop)
     found = []
     for choice in search.records:
         paths = options.rows[choice, 1:]
@@ -90,10 +92,12 @@ def load_choice(choice, arcs, volumes, loads):  # type: ignore[no-untyped-def]
             loads[arcs[row, i]] += volumes[d]
 
 
-@njit(cache=True)
-def _sweep(search, arcs, volumes, capacities, sweeps, stream):  # type: ignore[no-untyped-def]
-    loads = np.empty(2 * capacities.shape[0])
-    for _ in range(sweeps):
+@njit(cache=True, nogil=True)
+def _sweep(search, arcs, volumes, capacities, sweeps, stream, stop):  # type: ignore[no-untyped-def]
+    loads = np.empty(capacities.shape[0])
+    for sweep in range(sweeps):
+        if stop[0] and sweep > 0:
+            break
         for aim in range(2):
             begin_sweep(search, aim, stream)
             for turn in range(ROUNDS + 1):

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.core.drawing import label
+from lagco.core.pictures.drawing import label
 from lagco.instances import Instance
-from lagco.instances.formats.topology import node_names
+from lagco.instances.formats.networks.topology import node_names
 from lagco.problems.networks.network import Network
 from lagco.problems.networks.viewer import draw_network
 
@@ -18,7 +18,7 @@ def draw_paths(
     axes: Any, instance: Instance, network: Network, loads: Array, paths: Array, used: Array
 ) -> None:
     """Links by utilisation; in blue the path of the largest demand over the fullest link."""
-    use = loads.reshape(-1, 2) / network.capacities[:, None]
+    use = (loads / network.capacities).reshape(-1, 2)
     fullest = int(use.argmax())
     over = np.flatnonzero((used == fullest).any(axis=1))
     demand = int(over[network.volumes[over].argmax()])

@@ -15,6 +15,7 @@ from numba import njit
 
 from lagco.instances import Instance
 from lagco.problems.tsp.distances import RULES, distance_matrix, metric_of
+from lagco.runtime.stopping import stop_flag
 
 #: more cities than this would take too long, and too much memory
 MOST_CITIES = 3_000
@@ -41,7 +42,7 @@ def tour_bound(instance: Instance, seconds: float | None = None) -> float | None
             return None
     rule, coordinates, matrix = metric_of(instance)
     distances = distance_matrix(rule, coordinates, matrix)
-    bound = float(_ascend(distances, rounds))
+    bound = float(_ascend(distances, rounds, stop_flag()))
     whole = RULES[rule] not in ("euclidean", "explicit") or bool((matrix == matrix.round()).all())
     if whole and RULES[rule] != "euclidean":
         return float(math.ceil(bound - 1e-6 * max(1.0, abs(bound))))
@@ -90,9 +91,9 @@ def _one_tree(distances, price, degree, nearest, parent, outside):  # type: igno
     return total
 
 
-@njit(cache=True)
-def _ascend(distances, rounds):  # type: ignore[no-untyped-def]
-    """The highest bound met in that many rounds."""
+@njit(cache=True, nogil=True)
+def _ascend(distances, rounds, stop):  # type: ignore[no-untyped-def]
+    """The highest bound met in that many rounds, or until stop (1,) is set."""
     n = distances.shape[0]
     price = np.zeros(n)
     degree = np.empty(n, dtype=np.int64)
@@ -113,7 +114,7 @@ def _ascend(distances, rounds):  # type: ignore[no-untyped-def]
             is_tour = is_tour and degree[v] == 2
             price[v] += step * (0.7 * (degree[v] - 2) + 0.3 * (before[v] - 2))
             before[v] = degree[v]
-        if is_tour:
+        if is_tour or stop[0]:
             break
         step *= decay
     return best

@@ -14,10 +14,67 @@ import math
 import numpy as np
 from numba import njit
 
+from lagco.core.candidates import Columns
 from lagco.problems.tsp.distances import distance
 
-#: features of a candidate, and of a pair of them
-EACH, PAIRS = 31, 10
+#: what a ranker sees of a candidate city: lengths over the mean distance to the candidates, on a
+#: logarithmic scale where it says so; tree: the shortest one through the neighbourhood
+EACH = Columns(
+    distance="distance from the current city",
+    log_distance="logarithm of that over the least of a candidate",
+    forward="way towards the start",
+    sideways="way across, to the side where most candidates are",
+    nearest={
+        "nearest_1": "log distance to the nearest city left",
+        "nearest_2": "log distance to the second nearest",
+        "nearest_3": "log distance to the third nearest",
+    },
+    to_start="log distance to the start",
+    away_from_start="by how much it is farther from the start than the current city",
+    by_nearest="logarithm of its distance over that to its nearest city left",
+    detour="distance less the longest edge on its way in the tree",
+    degree="edges in the tree",
+    joined="the tree joins it to the current city",
+    to_centre="log distance to the centre of the cities left",
+    favoured="cities of the neighbourhood that are nearest to it",
+    rank="rank by distance",
+    spacing="logarithm of the unit over the mean distance to the nearest city left",
+    start_distance="log distance of the current city to the start",
+    candidates="number of candidates",
+    cities_left="logarithm of the number of cities left",
+    centre_distance="distance of the current city to the centre of the cities left",
+    log_centre_distance="the same on a logarithmic scale",
+    centre_forward="share of that way towards the start",
+    centre_sideways="share of it across",
+    current_degree="edges of the current city in the tree",
+    at_start="the current city is the start",
+    priced_detour="priced distance less the longest edge on its way in the priced tree",
+    price="price of the city",
+    share="share of the priced trees with the edge from the current city",
+    priced_degree="edges in the last priced tree",
+    start_share="share of the priced trees with the edge to the start, if all cities left are seen",
+)
+#: what it sees of going to a candidate and then to another one
+PAIRS = Columns(
+    distance="distance between them",
+    log_distance="the same on a logarithmic scale",
+    detour="way to the other over the candidate less the straight one",
+    joined="the tree joins them",
+    by_nearest="logarithm of the distance over that from the candidate to its nearest city left",
+    by_other_nearest="the same from the other one",
+    same="they are the same city; all else is 0",
+    start_detour="way from the candidate over the other to the start less the straight one",
+    share="share of the priced trees with their edge",
+    priced="priced distance",
+)
+#: what is added before logarithms of lengths: closer than that counts as being there
+_NEAR, _FAR_AWAY = 0.02, 0.1
+#: where large values are cut off, so that single outliers do not stretch the scale
+_MOST = 4.0
+#: number of candidates that an agent usually has
+_USUAL = 16.0
+#: logarithm of about a hundred cities, from where on all instances look alike, and a middle value
+_MANY, _MIDDLE = 4.6, 3.0
 #: cities in the neighbourhood, at most, in addition to the candidates
 NEIGHBOURHOOD = 32
 _ROUNDS, _SKIPPED = 20, 5
@@ -26,13 +83,12 @@ _TINY = 1e-9
 
 
 @njit(cache=True)
-def describe_cities(  # type: ignore[no-untyped-def]
-    rule, coordinates, matrix, nearest, visited, current, start, cities, each, pairs
-):
-    """Write features of candidate `cities` (k,) to each (k, EACH) and pairs (k, k, PAIRS).
+def describe_cities(metric, nearest, visited, current, start, cities, each, pairs):  # type: ignore[no-untyped-def]
+    """Write features of candidate `cities` (k,) to the records each (k,) and pairs (k, k), zeros.
 
     nearest (n, m): the m nearest cities of each.
     """
+    rule, coordinates, matrix = metric
     k = cities.shape[0]
     around, left, gx, gy = _neighbourhood(rule, coordinates, matrix, visited, current, cities)
     count = around.shape[0]
@@ -106,61 +162,59 @@ def describe_cities(  # type: ignore[no-untyped-def]
             favourite[best] += 1
     whole = left <= count
     price, share, priced_degree, priced_detour = _prices(d, whole, spacing)
-    pull = math.hypot(gx, gy)
+    pull, blur = math.hypot(gx, gy), _NEAR * unit
     for i in range(k):
         p = place[i]
         f = each[i]
         x = (coordinates[cities[i], 0] - coordinates[current, 0]) * ratio
         y = (coordinates[cities[i], 1] - coordinates[current, 1]) * ratio
         far, home = d[0, p] + _TINY, d[p, last]
-        f[0] = far / unit
-        f[1] = min(4.0, math.log(far / closest))
-        f[2] = (x * ux + y * uy) / unit
-        f[3] = flip * (-x * uy + y * ux) / unit
+        f.distance = far / unit
+        f.log_distance = min(_MOST, math.log(far / closest))
+        f.forward = (x * ux + y * uy) / unit
+        f.sideways = flip * (-x * uy + y * ux) / unit
         for t in range(3):
-            f[4 + t] = math.log(near[i, t] / unit + 0.02)
-        f[7] = math.log(home / unit + 0.1)
-        f[8] = (home - to_start) / unit
-        f[9] = math.log((far + 0.02 * unit) / (near[i, 0] + 0.02 * unit))
-        f[10] = (far - detour[p]) / unit
-        f[11] = degree[p]
-        f[12] = 1.0 if parent[p] == 0 else 0.0
-        f[13] = math.log(math.hypot(x - gx, y - gy) / unit + 0.1)
-        f[14] = favourite[p]
-        f[15] = ranks[i] / 16.0
-        f[16] = min(4.0, math.log(unit / spacing))
-        f[17] = math.log(to_start / unit + 0.1)
-        f[18] = k / 16.0
-        f[19] = min(math.log(left), 4.6) - 3.0
-        f[20] = min(pull / unit, 4.0)
-        f[21] = math.log(pull / unit + 0.1)
-        f[22] = (gx * ux + gy * uy) / (pull + _TINY)
-        f[23] = flip * (-gx * uy + gy * ux) / (pull + _TINY)
-        f[24] = degree[0]
-        f[25] = 1.0 if at_start else 0.0
-        f[26] = (far + price[0] + price[p] - priced_detour[p]) / unit
-        f[27] = price[p] / unit
-        f[28] = share[0, p]
-        f[29] = priced_degree[p]
-        f[30] = share[last, p] if whole else 0.0
+            f.nearest[t] = math.log(near[i, t] / unit + _NEAR)
+        f.to_start = math.log(home / unit + _FAR_AWAY)
+        f.away_from_start = (home - to_start) / unit
+        f.by_nearest = math.log((far + blur) / (near[i, 0] + blur))
+        f.detour = (far - detour[p]) / unit
+        f.degree = degree[p]
+        f.joined = parent[p] == 0
+        f.to_centre = math.log(math.hypot(x - gx, y - gy) / unit + _FAR_AWAY)
+        f.favoured = favourite[p]
+        f.rank = ranks[i] / _USUAL
+        f.spacing = min(_MOST, math.log(unit / spacing))
+        f.start_distance = math.log(to_start / unit + _FAR_AWAY)
+        f.candidates = k / _USUAL
+        f.cities_left = min(math.log(left), _MANY) - _MIDDLE
+        f.centre_distance = min(pull / unit, _MOST)
+        f.log_centre_distance = math.log(pull / unit + _FAR_AWAY)
+        f.centre_forward = (gx * ux + gy * uy) / (pull + _TINY)
+        f.centre_sideways = flip * (-gx * uy + gy * ux) / (pull + _TINY)
+        f.current_degree = degree[0]
+        f.at_start = at_start
+        f.priced_detour = (far + price[0] + price[p] - priced_detour[p]) / unit
+        f.price = price[p] / unit
+        f.share = share[0, p]
+        f.priced_degree = priced_degree[p]
+        f.start_share = share[last, p] if whole else 0.0
         for j in range(k):
             q = place[j]
             g = pairs[i, j]
             between = d[p, q]
             if i == j:
-                g[:] = 0.0
-                g[6] = 1.0
+                g.same = 1.0
                 continue
-            g[0] = between / unit
-            g[1] = math.log(between / unit + 0.02)
-            g[2] = (far + between - d[0, q]) / unit
-            g[3] = 1.0 if parent[p] == q or parent[q] == p else 0.0
-            g[4] = math.log((between + 0.02 * unit) / (near[i, 0] + 0.02 * unit))
-            g[5] = math.log((between + 0.02 * unit) / (near[j, 0] + 0.02 * unit))
-            g[6] = 0.0
-            g[7] = min(4.0, (d[q, last] + between - home) / unit)
-            g[8] = share[p, q]
-            g[9] = (between + price[p] + price[q]) / unit
+            g.distance = between / unit
+            g.log_distance = math.log(between / unit + _NEAR)
+            g.detour = (far + between - d[0, q]) / unit
+            g.joined = parent[p] == q or parent[q] == p
+            g.by_nearest = math.log((between + blur) / (near[i, 0] + blur))
+            g.by_other_nearest = math.log((between + blur) / (near[j, 0] + blur))
+            g.start_detour = min(_MOST, (d[q, last] + between - home) / unit)
+            g.share = share[p, q]
+            g.priced = (between + price[p] + price[q]) / unit
 
 
 @njit(cache=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -11,10 +12,10 @@ import numpy as np
 
 from lagco.arrays import Array
 from lagco.core.candidates import CandidateFeatures
+from lagco.core.events import Event
 from lagco.core.graph import GraphView
 from lagco.core.pooling import Mean
-from lagco.core.problem import Problem
-from lagco.core.references import named_start
+from lagco.core.rewards.references import named_start
 from lagco.core.spec import Attribute, Graph, Node
 from lagco.errors import InstanceError, UsageError
 from lagco.instances import ArrayForm, Instance, InstanceForm, References
@@ -32,17 +33,23 @@ from lagco.problems.tsp.distances import (
     tour_length,
     unit_length,
 )
+from lagco.problems.tsp.events import EVENTS, draw_cities_over_time
 from lagco.problems.tsp.generator import draw_cities
 from lagco.problems.tsp.kernels import farthest_completion, look_around, measure
+from lagco.problems.tsp.limits.choice import TourChanges
+from lagco.problems.tsp.limits.edges import FIXED_EDGES, TOUR, tour_limits
+from lagco.results.numbers import of_things
+from lagco.runtime.stopping import stop_flag
 
 NEIGHBOURS = 10
 
 
-class TSP(Problem):
+class TSP(TourChanges):
     """Build a tour city by city.
 
     Instance: ``coordinates`` (n, 2), and the metric in ``params["metric"]``: exact Euclidean, one
-    of TSPLIB's rounding rules, or ``explicit`` with a ``matrix`` (n, n).
+    of TSPLIB's rounding rules, or ``explicit`` with a ``matrix`` (n, n). ``tour`` (n,) where a
+    tour is in force, and ``fixed_edges`` (2, F) that every tour has to use.
     View ``cities``: one node per city, edges to the 10 nearest cities of each; the tour itself
     uses all distances.
     Action: ``Discrete(n)``, a city that was not visited.
@@ -55,16 +62,23 @@ class TSP(Problem):
     Reward: change of the length of the tour completed by always going to the farthest remaining
     city, over (worst - best). Score: (worst - length) / (worst - best), 0 unless complete.
     Start: the city or the cities visited so far given as ``start``, else a random city.
+    Change: an edge of the tour in force that is given up; element k joins its cities k and k + 1.
+    A city that is fixed keeps both its edges. Within limits a city is valid where a tour within
+    them goes on from there.
     """
 
     name = "tsp"
+    candidate_columns, pair_columns = EACH, PAIRS
     preview_key = "length"
     teacher = "solver"
+    events = EVENTS
     form = InstanceForm(
         arrays={
             "coordinates": ArrayForm("number", ("size", 2), optional=True),
             "matrix": ArrayForm("number", ("size", "size"), optional=True),
             "names": ArrayForm("text", ("size",), optional=True),
+            TOUR: ArrayForm("integer", ("stops",), low=0, below="size", optional=True),
+            FIXED_EDGES: ArrayForm("integer", (2, "fixed"), low=0, below="size", optional=True),
         },
         params={"properties": {"metric": {"type": "string"}}},
         solution=ArrayForm("integer", ("size",), low=0, below="size"),
@@ -113,10 +127,19 @@ class TSP(Problem):
             )
         return float(tour_length(*metric_of(instance), tour))
 
+    @classmethod
+    def draw_events(
+        cls, instance: Instance, rng: np.random.Generator, step: float = 60.0
+    ) -> Iterator[tuple[float, Event]]:
+        """A city somewhere among the others, every `step` seconds on average."""
+        return draw_cities_over_time(instance, rng, step)
+
     def _load(self, instance: Instance) -> None:
         n = instance.size
         if n < 2:
-            raise InstanceError(f"instance {instance.name!r} has {n} cities, a tour needs 2")
+            raise InstanceError(
+                f"instance {instance.name!r} has {of_things(n, 'cities')}, a tour needs 2"
+            )
         self._metric = metric_of(instance)
         coordinates = self._metric[1]
         low = coordinates.min(axis=0)
@@ -126,7 +149,7 @@ class TSP(Problem):
         pairs = np.unique(np.sort(listed, axis=0), axis=1)
         lengths = edge_lengths(*self._metric, pairs)
         self._spacing = unit_length(self._metric, extent, pairs, lengths) / math.sqrt(n)
-        self._visited = np.zeros(n, dtype=np.int8)
+        self._chosen = np.zeros(n, dtype=np.int8)
         self._is_current = np.zeros(n, dtype=np.int8)
         self._is_start = np.zeros(n, dtype=np.int8)
         self._to_current = np.zeros(n, dtype=np.float32)
@@ -135,6 +158,7 @@ class TSP(Problem):
         self._share_left = np.zeros(n, dtype=np.float32)
         self._nearest = nearest
         self._tour = np.zeros(n, dtype=np.int64)
+        self._within = tour_limits(instance)
         if self.features == "full":
             self._lengths = self._relative(edge_lengths(*self._metric, listed))
             self._lengths = self._lengths.reshape(nearest.shape)
@@ -143,7 +167,7 @@ class TSP(Problem):
                 n,
                 pairs,
                 nodes={
-                    "visited": self._visited,
+                    "visited": self._chosen,
                     "current": self._is_current,
                     "start": self._is_start,
                     "position": positions,
@@ -160,7 +184,7 @@ class TSP(Problem):
                 n,
                 pairs,
                 nodes={
-                    "visited": self._visited,
+                    "visited": self._chosen,
                     "x": coordinates[:, 0].astype(np.float32),
                     "y": coordinates[:, 1].astype(np.float32),
                 },
@@ -224,7 +248,7 @@ class TSP(Problem):
         else:
             named_start(start)  # all three mean a random city
             city = int(rng.integers(n))
-        self._visited[:] = 0
+        self._chosen[:] = 0
         self._count = 0
         self._length = 0.0
         self._start = self._current = city
@@ -237,7 +261,8 @@ class TSP(Problem):
             city = int(tour[-1])
             self._count = len(tour) - 1
             self._tour[: self._count] = tour[:-1]
-            self._visited[tour] = 1
+            self._check_start(tour)
+            self._chosen[tour] = 1
             self._length = path_length(*self._metric, tour)
         self._go_to(city)
 
@@ -245,7 +270,7 @@ class TSP(Problem):
         previous, self._current = self._current, city
         self._tour[self._count] = city
         self._count += 1
-        self._visited[city] = 1
+        self._chosen[city] = 1
         view = self._view
         view.touch_node("visited", city)
         if self.features == "full":
@@ -258,7 +283,7 @@ class TSP(Problem):
             look_around(
                 self._nearest,
                 self._lengths,
-                self._visited,
+                self._chosen,
                 self._nearest_left,
                 self._share_left,
             )
@@ -273,7 +298,9 @@ class TSP(Problem):
 
     def objective(self) -> float:
         """Length of the tour, completed by always going to the farthest remaining city."""
-        completion = farthest_completion(*self._metric, self._current, self._start, self._visited)
+        completion = farthest_completion(
+            *self._metric, self._current, self._start, self._chosen, stop_flag()
+        )
         return float(self._length + completion)
 
     def shaped_reward(self, before: float, change: float) -> float:
@@ -325,23 +352,6 @@ class TSP(Problem):
         """A city is left."""
         return self._count < self.instance.size
 
-    def is_valid_action(self, action: Any) -> bool:
-        """The city exists and was not visited."""
-        return 0 <= action < len(self._visited) and not self._visited[action]
-
-    def are_valid_actions(self, actions: Array) -> Array:
-        """Not visited: (k,)."""
-        return self._visited[actions] == 0
-
-    def action_mask(self) -> Array:
-        """Not visited: (n,)."""
-        return self._visited == 0
-
-    def sample_valid_action(self, rng: np.random.Generator | None = None) -> int | None:
-        """A city uniform over those left; None if there is none."""
-        left = np.flatnonzero(self._visited == 0)
-        return int(left[(rng or self.np_random).integers(len(left))]) if len(left) else None
-
     def preview(self, actions: Array) -> Array:
         """Minus the length each city adds: (k,)."""
         return -distance_row(*self._metric, self._current)[actions]
@@ -349,11 +359,10 @@ class TSP(Problem):
     def candidate_features(self, actions: Array) -> CandidateFeatures:
         """Distances, directions, neighbours and priced spanning trees of candidate cities."""
         cities = np.asarray(actions, dtype=np.int64).reshape(-1)
-        each = np.empty((len(cities), EACH), dtype=np.float32)
-        pairs = np.empty((len(cities), len(cities), PAIRS), dtype=np.float32)
-        metric, near, visited = self._metric, self._nearest, self._visited
-        describe_cities(*metric, near, visited, self._current, self._start, cities, each, pairs)
-        return CandidateFeatures(each, pairs)
+        each, pairs = EACH.records(len(cities)), PAIRS.records(len(cities), len(cities))
+        metric, near, visited = self._metric, self._nearest, self._chosen
+        describe_cities(metric, near, visited, self._current, self._start, cities, each, pairs)
+        return CandidateFeatures(EACH.matrix(each), PAIRS.matrix(pairs))
 
     def demonstrate(self, solution: Array) -> Array:
         """The next city of a tour that contains the one so far; at its start both neighbours."""
@@ -362,7 +371,7 @@ class TSP(Problem):
         following = np.array([solution[(at + 1) % n], solution[at - 1]])
         if count == 1:
             return np.unique(following)
-        return following[self._visited[following] == 0][:1]
+        return following[self._chosen[following] == 0][:1]
 
     def continued_solution(self, seed: int) -> Array | None:
         """The tour so far, completed by the solver's search over the cities left."""
@@ -370,7 +379,7 @@ class TSP(Problem):
             return None
         from lagco.problems.tsp.solver import complete_tour
 
-        return complete_tour(self._metric, self.solution(), self._visited, seed)
+        return complete_tour(self._metric, self.solution(), self._chosen, seed)
 
     def reopened(self, solution: Array, share: float, rng: np.random.Generator) -> Any:
         """The tour without a stretch somewhere, as a path up to the stretch."""
@@ -380,9 +389,10 @@ class TSP(Problem):
 
     def completed(self) -> Array:
         """The tour so far, then always the nearest city left."""
-        from lagco.problems.tsp.solver import nearest_completion
+        from lagco.problems.tsp.solver import complete_nearest
 
-        found: Array = nearest_completion(*self._metric, self._nearest, self.solution())
+        path = self.solution()
+        found: Array = complete_nearest(self._metric, self._nearest, path)
         return found
 
     def starts(self) -> list[Any]:

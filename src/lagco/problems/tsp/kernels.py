@@ -37,6 +37,10 @@ def look_around(nearest, lengths, visited, nearest_left, share_left):  # type: i
             found += 1
 
 
+#: cities up to which a completion is always whole
+FEW_LEFT = 10_000
+
+
 @njit(cache=True, fastmath=True)
 def _largest_square(x, y, xs, ys, count):  # type: ignore[no-untyped-def]
     largest = -1.0
@@ -47,12 +51,12 @@ def _largest_square(x, y, xs, ys, count):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _complete_by_coordinates(rule, coordinates, matrix, current, remaining, count):  # type: ignore[no-untyped-def]
+def _complete_by_coordinates(rule, coordinates, matrix, current, remaining, count, stop):  # type: ignore[no-untyped-def]
     xs, ys = np.empty(count), np.empty(count)
     for k in range(count):
         xs[k], ys[k] = coordinates[remaining[k], 0], coordinates[remaining[k], 1]
     total = 0.0
-    while count > 0:
+    while count > 0 and not (stop[0] and count > FEW_LEFT):
         x, y = coordinates[current, 0], coordinates[current, 1]
         # the margin covers the different rounding of fused instructions; ties take the first city
         bound = _largest_square(x, y, xs, ys, count) * (1.0 - 1e-12)
@@ -85,9 +89,12 @@ def _complete_by_distance(rule, coordinates, matrix, current, remaining, count):
     return total, current
 
 
-@njit(cache=True)
-def farthest_completion(rule, coordinates, matrix, current, start, visited):  # type: ignore[no-untyped-def]
-    """Length of going to the farthest remaining city, again and again, and back to the start."""
+@njit(cache=True, nogil=True)
+def farthest_completion(rule, coordinates, matrix, current, start, visited, stop):  # type: ignore[no-untyped-def]
+    """Length of going to the farthest remaining city, again and again, and back to the start.
+
+    Where many have coordinates and stop (1,) is set, the rest is left out: nobody asks any more.
+    """
     n = coordinates.shape[0]
     remaining = np.empty(n, dtype=np.int64)
     count = 0
@@ -96,7 +103,9 @@ def farthest_completion(rule, coordinates, matrix, current, start, visited):  # 
             remaining[count] = city
             count += 1
     if follows_coordinates(rule):
-        total, last = _complete_by_coordinates(rule, coordinates, matrix, current, remaining, count)
+        total, last = _complete_by_coordinates(
+            rule, coordinates, matrix, current, remaining, count, stop
+        )
     else:
         total, last = _complete_by_distance(rule, coordinates, matrix, current, remaining, count)
     return total + distance(rule, coordinates, matrix, last, start)

@@ -61,7 +61,7 @@ def _reverse(tour, place, i, j):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _reverse_path(tour, place, x, y, forward, log):  # type: ignore[no-untyped-def]
+def reverse_path(tour, place, x, y, forward, log):  # type: ignore[no-untyped-def]
     """Reverse the path that leads from city x to city y in the walking direction, and note it.
 
     log: (rows, 2), the number of reversals noted in its first entry, then their positions.
@@ -110,7 +110,7 @@ def _two_opt(rule, coordinates, matrix, neighbours, tour, place, a, log, touched
                 - _length(rule, coordinates, matrix, b, d)
             )
             if gain > _EPSILON:
-                _reverse_path(tour, place, b, c, forward, log)
+                reverse_path(tour, place, b, c, forward, log)
                 touched[0], touched[1], touched[2], touched[3] = a, b, c, d
                 return gain
     return 0.0
@@ -174,7 +174,7 @@ def _or_opt(rule, coordinates, matrix, neighbours, tour, place, a, log, touched)
                             - _length(rule, coordinates, matrix, last, p)
                         )
                     if gain > _EPSILON:
-                        _move(tour, place, a, last, c, e, p, q, forward, side, log)
+                        move_stretch(tour, place, a, last, c, e, p, q, forward, side, log)
                         touched[0], touched[1], touched[2] = a, last, c
                         touched[3], touched[4], touched[5] = e, p, q
                         return gain
@@ -234,7 +234,7 @@ def _chain(rule, coordinates, matrix, neighbours, tour, place, a, log, touched):
             d = _beside(tour, place, c, n - step)
             open_ += _length(rule, coordinates, matrix, c, d)
             open_ -= _length(rule, coordinates, matrix, b, c)
-            _reverse_path(tour, place, b, d, forward, log)
+            reverse_path(tour, place, b, d, forward, log)
             forward = _beside(tour, place, a, 1) == d
             touched[count], touched[count + 1] = c, d
             count += 2
@@ -279,21 +279,21 @@ def _ahead(place, u, v, forward, n):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _move(tour, place, a, last, c, e, p, q, forward, side, log):  # type: ignore[no-untyped-def]
+def move_stretch(tour, place, a, last, c, e, p, q, forward, side, log):  # type: ignore[no-untyped-def]
     """Take the stretch a … last out and lay it between c and e, with a at c."""
     n = tour.shape[0]
     step = 1 if forward else n - 1
     if side == 1 and c == q:
-        _reverse_path(tour, place, a, last, forward, log)
+        reverse_path(tour, place, a, last, forward, log)
         return
     # in walking order the tour is p [a … last] q … x y … with {x, y} = {c, e}
     x = c if side == 0 else e
     # bring the stretch in front of y: reversing [a … last q … x] lays x … q last … a before y;
     # reversing x … q back gives p q … x last … a y, with the stretch reversed
-    _reverse_path(tour, place, a, x, _walks(tour, place, p, a, step, forward), log)
-    _reverse_path(tour, place, x, q, _walks(tour, place, p, x, step, forward), log)
+    reverse_path(tour, place, a, x, _walks(tour, place, p, a, step, forward), log)
+    reverse_path(tour, place, x, q, _walks(tour, place, p, x, step, forward), log)
     if side == 0:  # here x = c must meet a, so the stretch is turned once more
-        _reverse_path(tour, place, last, a, _walks(tour, place, x, last, step, forward), log)
+        reverse_path(tour, place, last, a, _walks(tour, place, x, last, step, forward), log)
 
 
 @njit(cache=True)
@@ -309,17 +309,18 @@ def _walks(tour, place, u, v, step, forward):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _descend(  # type: ignore[no-untyped-def]
-    rule, coordinates, matrix, neighbours, tour, place, queue, queued, count, log, keeps
+    rule, coordinates, matrix, neighbours, tour, place, queue, queued, count, log, keeps, stop
 ):
     """Improve until no queued city offers a move; return the total gain.
 
-    `keeps` says that nothing is to be undone; else the descent ends when the log is full.
+    `keeps` says that nothing is to be undone; else the descent ends when the log is full. It ends
+    early when stop (1,) is set.
     """
     n = tour.shape[0]
     touched = np.empty(2 * _DEPTH + 2, dtype=np.int64)
     total = 0.0
     head = 0
-    while count > 0:
+    while count > 0 and not stop[0]:
         a = queue[head]
         head += 1
         if head == n:
@@ -353,9 +354,9 @@ def _descend(  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True)
-def search_tour(rule, coordinates, matrix, neighbours, tour, rounds, stream):  # type: ignore[no-untyped-def]
-    """Improve `tour` for that many rounds of disturbance and descent."""
+@njit(cache=True, nogil=True)
+def search_tour(rule, coordinates, matrix, neighbours, tour, rounds, stream, stop):  # type: ignore[no-untyped-def]
+    """Improve `tour` for that many rounds of disturbance and descent, or until stop (1,) is set."""
     n = tour.shape[0]
     place = np.empty(n, dtype=np.int64)
     for k in range(n):
@@ -364,9 +365,11 @@ def search_tour(rule, coordinates, matrix, neighbours, tour, rounds, stream):  #
     queued = np.ones(n, dtype=np.bool_)
     log = np.zeros((_NOTED, 2), dtype=np.int64)
     metric = rule, coordinates, matrix
-    _descend(*metric, neighbours, tour, place, queue, queued, n, log, True)
+    _descend(*metric, neighbours, tour, place, queue, queued, n, log, True, stop)
     stretch = min(_STRETCH, n // 2 + 1)  # which is never longer than the rest
     for _ in range(rounds):
+        if stop[0]:
+            break
         # double bridge on positions s < i < j < k within a short stretch: A B C becomes A C B
         s = next_below(stream, n)
         i = 1 + next_below(stream, stretch - 1)
@@ -396,7 +399,7 @@ def search_tour(rule, coordinates, matrix, neighbours, tour, rounds, stream):  #
                 queue[count] = city
                 queued[city] = True
                 count += 1
-        change += _descend(*metric, neighbours, tour, place, queue, queued, count, log, False)
+        change += _descend(*metric, neighbours, tour, place, queue, queued, count, log, False, stop)
         if change < -_EPSILON:
             _undo(tour, place, log, 0)
     return tour

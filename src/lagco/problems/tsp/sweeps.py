@@ -13,6 +13,7 @@ from lagco.problems.random_stream import (
     shuffle,
 )
 from lagco.problems.tsp.distances import distance_matrix, metric_of
+from lagco.runtime.stopping import stop_flag
 
 ROUNDS = 20
 MOVES = 20
@@ -21,7 +22,7 @@ MOVES = 20
 def sweep_tours(instance: Instance, sweeps: int, seed: int) -> SweepReference:
     """Best and worst tour over `sweeps` sweeps."""
     distances = distance_matrix(*metric_of(instance))
-    best, worst, best_tour, worst_tour = _sweep(distances, sweeps, random_stream(seed))
+    best, worst, best_tour, worst_tour = _sweep(distances, sweeps, random_stream(seed), stop_flag())
     return SweepReference(best, worst, best_tour, worst_tour, sweeps)
 
 
@@ -67,8 +68,8 @@ def _push(distances, tour, sign, stream, firsts, lasts, gains):  # type: ignore[
             j -= 1
 
 
-@njit(cache=True)
-def _sweep(distances, sweeps, stream):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True)
+def _sweep(distances, sweeps, stream, stop):  # type: ignore[no-untyped-def]
     n = distances.shape[0]
     firsts = np.empty(MOVES, dtype=np.int64)
     lasts = np.empty(MOVES, dtype=np.int64)
@@ -78,6 +79,8 @@ def _sweep(distances, sweeps, stream):  # type: ignore[no-untyped-def]
     best_tour, worst_tour = start.copy(), start.copy()
     best = worst = _length(distances, start)
     for _ in range(sweeps):
+        if stop[0]:
+            break
         shuffle(stream, start)
         for sign in (-1.0, 1.0):
             tour[:] = start

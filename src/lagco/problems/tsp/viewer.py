@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lagco.core.drawing import BLUE, DARK, GREEN, GREY, ORANGE, draw_legend, mark
+from lagco.core.pictures.drawing import BLUE, DARK, GREEN, GREY, ORANGE, draw_legend, mark
 from lagco.problems.tsp.distances import Metric
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,19 +11,19 @@ from lagco.report.blocks import Block, Plot, Together, switch
 from lagco.report.reading import Study, count_of, listed
 from lagco.report.tables import Cell
 from lagco.results.measures import RETURN, START_SCORE, maximised
+from lagco.results.resampling import Estimated, estimated_middle
 from lagco.study import Record
-from lagco.study.aggregates import Estimated
-from lagco.study.scores import middle, solved, values_of
+from lagco.study.results.scores import middle, scores_of, solved, values_of
 from lagco.study.settings import TIMED
 
 NO_RUNS = "The ledger holds no training runs. lagco study generalization --out DIR makes them."
 #: how measures are called on the page
 MEASURE_NAMES = {
-    "score": "score",
-    "score_best": "score, best state",
-    "solver_score": "solver score",
-    "solver_score_best": "solver score, best state",
-    "gap": "gap, %",
+    "score": "score of the final state",
+    "score_best": "score of the best state",
+    "solver_score": "solver score of the final state",
+    "solver_score_best": "solver score of the best state",
+    "gap": "gap of the best state, %",
     START_SCORE: "solver score from the default start",
     RETURN: "return",
 }
@@ -55,6 +56,28 @@ def measured_cell(
     if maximised(measure) or done == of:
         return Cell(iqm, low, high, paper)
     return Cell(iqm, note=f"{done}/{of}")
+
+
+def estimated_cell(records: Sequence[Record], measure: str, paper: float | None = None) -> Cell:
+    """Interquartile mean over unseen instances with its interval over runs and instances.
+
+    Of a measure that is to be small, how many instances were solved is noted where not all were.
+    """
+    scores = scores_of(records, measure)
+    if not len(scores):
+        return Cell(paper=paper)
+    cell, (done, of) = interval_cell(estimated_middle(scores), paper), solved(records)
+    if not maximised(measure) and done < of:
+        return Cell(cell.value, note=f"{done}/{of}")
+    return cell
+
+
+def interval_cell(found: Estimated, paper: float | None = None) -> Cell:
+    """A figure with its interval, where they are finite."""
+    value = found.value if math.isfinite(found.value) else None
+    if value is None or not math.isfinite(found.low + found.high):
+        return Cell(value, paper=paper)
+    return Cell(value, found.low, found.high, paper)
 
 
 def digits_of(measure: str) -> int | None:
@@ -116,12 +139,17 @@ def policies_said(study: Study, setting: str) -> str:
     if timed:
         text += (
             f" {listed(r.spec['policy'] for r in timed)}: the problem's solver and simulated "
-            f"annealing (package simanneal), given the time that {timed[0].spec['paced_by']} "
+            f"annealing, given the time that {timed[0].spec['paced_by']} "
             "took for its test episodes on the same instance."
         )
     return text.strip()
 
 
+INTERVALS = "95 % bootstrap intervals over runs and instances (with one run, over instances alone)"
+CLEARLY_BEST = (
+    "better than every other trained method by the 95 % interval of the difference, where all have "
+    "two runs or more"
+)
 #: differences of scores that tables do not show
 ALIKE = 0.005
 

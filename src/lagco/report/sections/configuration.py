@@ -16,9 +16,9 @@ from lagco.report.sections.common import by_setting, file_part
 from lagco.report.tables import Column, Table, Value, plain_columns, table
 from lagco.results.measures import MEASURES, RETURN
 from lagco.study import Record, paper_tables
-from lagco.study.archive import host_of, machine_names
-from lagco.study.paper import PAPER_JUDGES, paper_parameter
-from lagco.study.search_space import paper_space
+from lagco.study.planning.search_space import paper_space
+from lagco.study.records.archive import host_of, machine_names
+from lagco.study.results.paper import PAPER_JUDGES, paper_parameter
 
 #: fields that runs of one table differ in by design
 _VARIED = ("method", "strategy", "seed")
@@ -88,8 +88,8 @@ def _problems(study: Study) -> Table:
             )
         )
     caption = (
-        "Action spaces: components and worst-case growth as the paper gives them (hard "
-        "constraints: an invalid solution scores 0), and the instances of this study."
+        "Action spaces of the problems. Components and worst-case growth are as the paper gives "
+        "them; with hard constraints, an invalid solution scores 0. Sizes are of this study."
     )
     return table("problems", caption, columns, rows)
 
@@ -127,8 +127,8 @@ def _hyperparameters(study: Study) -> Table:
                 )
             )
     caption = (
-        "Hyper-parameters: the ranges that the paper searched and its best values, our defaults "
-        "for the same method, and the best of this study's own searches."
+        "Hyper-parameters in the paper and here. Searched: the paper's ranges. Its best values "
+        "stand next to our defaults for the same method and the best of this study's own searches."
     )
     return table("hyper-parameters", caption, columns, rows)
 
@@ -165,8 +165,8 @@ def _training(study: Study, setting: str) -> Table:
         rows.append((name, usual, ", ".join(others), only))
     columns = plain_columns("field", "value", "except", only="only of")
     caption = (
-        "Training configuration of the runs, with the methods that differ from the others, and "
-        "those that have a field where not all have it."
+        "Training configuration of the runs. Methods that differ from the others are named, and "
+        "those that have a field which not all have."
     )
     return table(f"training-configuration{file_part(study, setting)}", caption, columns, rows)
 
@@ -212,8 +212,8 @@ def _runs(study: Study) -> Table:
                     )
                 )
     caption = (
-        f"All {count_of(len(rows), 'run')} with their interquartile means over unseen instances, "
-        "one row each, as a file:"
+        f"All {count_of(len(rows), 'run')} as a file. One row each, with its interquartile means "
+        "over unseen instances."
     )
     return table("runs", caption, columns, rows)
 
@@ -270,9 +270,8 @@ def _versions(study: Study) -> Table:
     ]
     rows.append(("code hashes", ", ".join(f"{h[:12]} ({len(r)})" for h, r in codes.items())))
     caption = (
-        "Versions that the records were computed with. Code hashes are over the source files that "
-        "a task uses, one per problem; more than one per problem means that code changed between "
-        "records."
+        "Versions that the records were computed with. A code hash covers the source files that a "
+        "task uses, one per problem; several per problem mean that code changed between records."
     )
     return table("versions", caption, columns, rows)
 
@@ -304,8 +303,8 @@ def _machines(study: Study) -> Table:
         )
         rows.append((*about, len(records), *spent, *(_minute(t) for t in (times[0], times[-1]))))
     caption = (
-        "Where the records were computed: hours that tasks took by the clock, all of them added "
-        "up, and hours of processor time (times in UTC)."
+        "Machines that the records were computed on. Hours by the clock and of processor time are "
+        "sums over tasks; times are in UTC."
     )
     return table("machines", caption, columns, rows)
 

@@ -38,8 +38,8 @@ def _of_setting(study: Study, setting: str) -> list[Block]:
             return Text("No episode of these runs ended in training, so there is no curve.")
         runs = runs_of(study, setting, strategy)
         caption = (
-            "Score of training episodes (mean of the last ones) over environment steps, agents "
-            f"trained on {strategy} instances. Line: mean over {runs_in(runs)}"
+            f"Score of training episodes over environment steps, on {strategy} instances. Each "
+            f"point is a mean of the last episodes. Line: mean over {runs_in(runs)}"
         )
         if max(map(len, runs)) > 1:
             caption += "; band: their 16th to 84th percentile"
@@ -112,7 +112,7 @@ def _ends(study: Study, setting: str) -> Table:
                 cells.append(Cell() if ends is None else _spread(ends))
             rows.append([*cells[:2], *mark_best(cells[2:], columns[2:])])
     caption = (
-        "Score of training episodes at the end of training: mean over runs, and the 16th to the "
+        "Score of training episodes at the end of training. Mean over runs, and the 16th to the "
         "84th percentile. Bold: the largest of the row. These are training instances; they say "
         "nothing about unseen ones."
     )

@@ -64,9 +64,9 @@ def _compactness(records: Sequence[Record], suffix: str) -> Table:
         )
         rows.append([Cell(str(record.spec["problem"])), *counts, *trained, *random])
     caption = (
-        "How crowded action spaces are: cmp@k is the mean distance between two actions over the "
-        "mean distance to the k nearest ones, mean over unseen instances; larger means denser "
-        "neighbourhoods. For the pre-trained encoder and for one with random weights."
+        "How crowded action spaces are, after pre-training and with random weights. cmp@k is the "
+        "mean distance between two actions over the mean distance to the k nearest ones, mean over "
+        "unseen instances; larger means denser neighbourhoods."
     )
     return table(f"compactness{suffix}", caption, columns, rows)
 
@@ -79,7 +79,7 @@ def _pictures(records: Sequence[Record]) -> list[Block]:
     about = {
         "encoder": (
             "actions",
-            "Actions of an unseen instance in the latent space, projected to two dimensions by "
+            "Actions of an unseen instance in the latent space. Projected to two dimensions by "
             "UMAP, with the cmp@k of the problem. Colour: distance from the centre of the set in "
             "the full space.",
         ),
@@ -90,7 +90,7 @@ def _pictures(records: Sequence[Record]) -> list[Block]:
         ),
         "states": (
             "states",
-            "Observations along random episodes on an unseen instance, projected to two "
+            "Observations along random episodes on an unseen instance. Projected to two "
             "dimensions by UMAP. Colour: how far the episode is.",
         ),
     }
@@ -157,8 +157,8 @@ def _heads(records: Sequence[Record], suffix: str) -> Table:
             names = (record.spec["problem"], head["view"], head["head"], head["measure"])
             rows.append([*(Cell(str(name)) for name in names), *pair])
     caption = (
-        "How well decoders tell attributes and edges of unseen instances from the embeddings, for "
-        "the pre-trained encoder and for one with random weights whose decoder was trained as "
-        "long; larger is better."
+        "How well attributes and edges of unseen instances can be read from embeddings. Of the "
+        "pre-trained encoder, and of one with random weights whose decoder was trained as long; "
+        "larger is better."
     )
     return table(f"reconstruction{suffix}", caption, columns, rows)

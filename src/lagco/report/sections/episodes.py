@@ -9,13 +9,13 @@ from typing import Any
 
 from lagco.agents.agent import Agent
 from lagco.agents.bundle import load
-from lagco.core.picture import rgb_array
+from lagco.core.pictures.files import rgb_array
 from lagco.core.problem import Problem
-from lagco.core.references import reference_value
+from lagco.core.rewards.references import reference_value
 from lagco.errors import LagcoError
 from lagco.instances import Instance
+from lagco.problem_table import ENTRIES
 from lagco.problems import problem_class
-from lagco.registration import ENTRIES
 from lagco.report.blocks import Block, Film, Frame, Grid, Text
 from lagco.report.reading import Study, listed
 from lagco.results.numbers import significant
@@ -46,9 +46,9 @@ def blocks(study: Study) -> Sequence[Block] | str:
     if not films:
         return notes
     caption = (
-        "The agent with the best scores on unseen instances decides on one of them, always taking "
-        f"its mode; up to {_FRAMES} states from the first to the last. Move the slider to step "
-        "through an episode."
+        "The agent with the best scores decides on an unseen instance. It always takes its mode; "
+        f"up to {_FRAMES} states from the first to the last. Move the slider to step through an "
+        "episode."
     )
     return [Grid(films, caption), *notes]
 
@@ -58,7 +58,7 @@ def _film(study: Study, setting: str, problem: str) -> Film | str:
     if cls is None:
         return (
             "not one of lagco's problems, and nothing that a file names is imported; "
-            f"lagco report --problem {problem} draws its episodes."
+            f"lagco report --problem {study.spelled(problem)} draws its episodes."
         )
     record = _agent_record(study, setting, problem)
     if record is None:
@@ -81,9 +81,10 @@ def _class(study: Study, problem: str) -> type[Problem] | None:
     """The class of a problem if it is lagco's own or the user gave it."""
     if problem in ENTRIES:
         return problem_class(problem)
+    spelled = study.spelled(problem)
     for given in study.problems:
         cls = problem_class(given)
-        if problem in (given, cls.name, f"{cls.__module__}:{cls.__qualname__}"):
+        if spelled in (given, cls.name, f"{cls.__module__}:{cls.__qualname__}"):
             return cls
     return None
 
@@ -92,8 +93,8 @@ def _agent_record(study: Study, setting: str, problem: str) -> Record | None:
     """The first run, still in the folder, of the best method and strategy on unseen instances."""
     ranked = []
     for (name, method, strategy), row in study.rows[setting].items():
-        if name == problem and row["score/best"] is not None:
-            ranked.append((-row["score/best"]["iqm"], method, strategy))
+        if name == problem and row["main"] is not None:
+            ranked.append((-row["main"]["iqm"], method, strategy))
     for _, method, strategy in sorted(ranked):
         for record in study.runs(setting)[problem, method, strategy]:
             if (study.ledger.folder(record) / "agent.json").exists():

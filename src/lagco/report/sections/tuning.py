@@ -26,8 +26,8 @@ def blocks(study: Study) -> Sequence[Block] | str:
     if searches:
         plots = [Plot(_title(record.spec), _course(record)) for record in searches]
         caption = (
-            "Value of every trial on the validation instances, in the order in which they were "
-            "proposed; the line is the best so far. Trials that could not be run are left out."
+            "Value of every trial on the validation instances, in order. The line is the best so "
+            "far. Trials that could not be run are left out."
         )
         found += [Grid(plots, caption), Shown(best_trials(searches))]
     if unfinished:
@@ -87,8 +87,8 @@ def best_trials(searches: Sequence[Record]) -> Table:
             )
         )
     caption = (
-        "The best trial of every search: its value on the validation instances, by which it was "
-        "chosen, and on test instances that no trial saw."
+        "The best trial of every search. It was chosen by its value on the validation instances; "
+        "no trial saw the test instances."
     )
     return table("tuning", caption, columns, rows)
 

@@ -135,12 +135,14 @@
   const PRINTED = {autosize: false, width: 325, height: 205};
   addEventListener("beforeprint", () => {
     document.documentElement.classList.add("printing");
+    all(".reading").forEach((note) => { note.dataset.was = note.open; note.open = true; });
     plots.filter(visible).forEach(draw);
     plots.filter((p) => p.drawn && visible(p)).forEach(
       (place) => Plotly.relayout(place, {...layoutOf(read(place)), ...PRINTED}));
   });
   addEventListener("afterprint", () => {
     document.documentElement.classList.remove("printing");
+    all(".reading").forEach((note) => { note.open = note.dataset.was === "true"; });
     plots.filter((p) => p.drawn).forEach((place) => Plotly.relayout(
       place, {...layoutOf(read(place)), autosize: true, width: null, height: null}));
   });

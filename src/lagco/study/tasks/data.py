@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lagco.generation import REFERENCES, generate
+from lagco.commands.generate import REFERENCES, generate
+from lagco.errors import UsageError
 from lagco.instances import DataSet, Instance
 from lagco.problems import problem_class
-from lagco.study.code import code_version
-from lagco.study.ledger import Ledger, Record
+from lagco.study.records.ledger import Ledger, Record
+from lagco.study.running.code import code_version
+from lagco.study.running.worker import Context, Outcome
 from lagco.study.task import Task
-from lagco.study.worker import Context, Outcome
 
 #: seed of instances and splits, as in the paper
 DATA_SEED = 42
@@ -23,22 +24,40 @@ def data_task(
     *,
     sizes: str | None = None,
     sweeps: int | None = None,
+    options: Mapping[str, Any] | None = None,
     references: Sequence[str] = REFERENCES,
     seed: int = DATA_SEED,
 ) -> Task:
-    """Task of generating a data set, with those of the references that the problem can make."""
+    """Task of generating a data set, with those of the references that the problem can make.
+
+    Args:
+        problem: as the user typed it.
+        n: number of instances.
+        sizes: as in ``lagco generate``.
+        sweeps: number of sweeps; the paper's by default.
+        options: of the problem's generator.
+        references: which to compute.
+        seed: of the instances.
+    """
     cls = problem_class(problem)
-    hooks = {"sweeps": "sweep", "solver": "solve"}
-    references = [name for name in references if cls.defines(hooks[name])]
-    spec = {
+    if cls.stochastic:
+        raise UsageError(
+            f"{problem} is stochastic, and studies compare the best of several episodes, which "
+            "would be luck; compare policies by evaluate, whose means are over fresh draws"
+        )
+    if not cls.defines("sweep"):  # every problem has a solver, if only search by its rules
+        references = [name for name in references if name != "sweeps"]
+    spec: dict[str, Any] = {
         "problem": problem,
         "n": n,
         "seed": seed,
         "sizes": sizes,
         "sweeps": sweeps,
-        "references": references,
-        "code": code_version(problem, ("lagco.generation",)),
+        "references": list(references),
+        "code": code_version(problem, ("lagco.commands.generate",)),
     }
+    if options:
+        spec["options"] = dict(options)
     return Task("data", f"{problem}-{n}", spec)
 
 
@@ -60,6 +79,7 @@ def do(context: Context) -> Outcome:
         sizes=spec["sizes"],
         references=spec["references"],
         sweeps=spec["sweeps"],
+        options=spec.get("options"),
         workers=1,
         progress=False,
     )

@@ -9,23 +9,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lagco.commands.pretrain import in_two_dimensions, sampled_actions
 from lagco.core.problem import Problem
 from lagco.embedding.config import EncoderConfig, PretrainConfig
 from lagco.embedding.encoder import Encoder
-from lagco.embedding.pretrain import pretrain, problem_environments
-from lagco.embedding.report import reconstruction_report
+from lagco.embedding.pretraining.pretrain import pretrain, problem_environments
+from lagco.embedding.pretraining.report import reconstruction_report
 from lagco.instances import Instance
 from lagco.latent.compactness import compactness
 from lagco.latent.space import LatentSpace
-from lagco.pretraining import in_two_dimensions, sampled_actions
 from lagco.problems import problem_class
-from lagco.study.code import code_version
-from lagco.study.ledger import rounded, significant
+from lagco.study.records.ledger import rounded, significant
+from lagco.study.running.code import code_version
+from lagco.study.running.worker import Context, Outcome
 from lagco.study.task import Task
 from lagco.study.tasks.encoder import load_encoder
-from lagco.study.worker import Context, Outcome
 
-_MEASURED = ("lagco.embedding.report", "lagco.latent.compactness", "lagco.pretraining")
+_MEASURED = (
+    "lagco.embedding.pretraining.report",
+    "lagco.latent.compactness",
+    "lagco.commands.pretrain",
+)
 _NEIGHBOURS = (3, 5, 10)
 
 

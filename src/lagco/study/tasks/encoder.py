@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from lagco.embedding.config import EncoderConfig, PretrainConfig
 from lagco.embedding.storage import ENCODER
 from lagco.problems import problem_class
-from lagco.study.code import code_version
-from lagco.study.ledger import Ledger, significant
+from lagco.study.records.ledger import Ledger, significant
+from lagco.study.running.code import code_version
+from lagco.study.running.worker import Context, Outcome
 from lagco.study.task import Task
 from lagco.study.tasks.data import chosen
-from lagco.study.worker import Context, Outcome
 
 if TYPE_CHECKING:
     from lagco.embedding.encoder import Encoder
@@ -54,7 +54,7 @@ def encoder_task(
         "seed": seed,
         "shape": asdict(config) | {"layers": list(config.layers)},
         "pretraining": asdict(PretrainConfig(**(pretraining or {}))),
-        "code": code_version(problem, ("lagco.embedding.pretrain",)),
+        "code": code_version(problem, ("lagco.embedding.pretraining.pretrain",)),
         "strategy": strategy,
         **place,
     }
@@ -64,7 +64,7 @@ def encoder_task(
 
 def do(context: Context) -> Outcome:
     """Pre-train the encoder."""
-    from lagco.embedding.pretrain import pretrain
+    from lagco.embedding.pretraining.pretrain import pretrain
 
     spec = context.spec
     data = context.ledger.data(context.task)

@@ -13,11 +13,11 @@ from lagco.latent.space import LatentView
 from lagco.problems import problem_class
 from lagco.search.errors import TooManyActions
 from lagco.search.flat import FlatSpace
-from lagco.study.code import code_version
-from lagco.study.ledger import rounded, significant
+from lagco.study.records.ledger import rounded, significant
+from lagco.study.running.code import code_version
+from lagco.study.running.worker import Context, Outcome
 from lagco.study.settings import FAISS
 from lagco.study.task import Task
-from lagco.study.worker import Context, Outcome
 
 #: method whose points ``faiss-flat`` looks up
 _INDEXED = "projection"
@@ -46,7 +46,7 @@ def latency_task(
         "seconds": seconds,
         "seed": seed,
         "code": code_version(
-            problem, ("lagco.agents.bench",), _INDEXED if method == FAISS else method
+            problem, ("lagco.bench.decisions",), _INDEXED if method == FAISS else method
         ),
     }
     return Task("latency", f"{problem}-{method}-{size}-{features}", spec)
@@ -54,7 +54,7 @@ def latency_task(
 
 def do(context: Context) -> Outcome:
     """Time the decisions, or say why there are none."""
-    from lagco.agents.bench import time_decisions
+    from lagco.bench.decisions import time_decisions
 
     spec = context.spec
     problem, method = problem_class(spec["problem"]), str(spec["method"])
@@ -95,7 +95,7 @@ def do(context: Context) -> Outcome:
 
 def _too_many(method: str, actions: int | None) -> str | None:
     """Reason why a method cannot decide among this many raw actions."""
-    from lagco.agents.action_tables import MOST_ACTIONS
+    from lagco.agents.inference.action_tables import MOST_ACTIONS
 
     if method == FAISS:
         require_extra("faiss", "bench", "the comparison with FAISS")

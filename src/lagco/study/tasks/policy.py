@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lagco.evaluation import solver_evaluation
+from lagco.commands.evaluate import solver_evaluation
 from lagco.policies import POLICIES, plain_policy
 from lagco.problems import problem_class
-from lagco.study.code import code_version
+from lagco.study.running.code import code_version
+from lagco.study.running.worker import Context, Outcome
 from lagco.study.settings import TIMED
 from lagco.study.task import Task
 from lagco.study.tasks.run import result_of, tested_policy
-from lagco.study.worker import Context, Outcome
 
 #: what tests of policies call, and what searches at equal time do
-_TESTS = ("lagco.evaluation", "lagco.policies")
-_SEARCHES = ("lagco.study.equal_time", "lagco.solving", *_TESTS)
+_TESTS = ("lagco.commands.evaluate", "lagco.policies")
+_SEARCHES = ("lagco.study.running.equal_time", "lagco.solving", *_TESTS)
 
 
 def policy_task(
@@ -64,7 +64,7 @@ def do(context: Context) -> Outcome:
         tested, seconds = tested_policy(context, plain_policy(spec["policy"]))
         return tested, {"evaluate_s": round(sum(seconds), 2)}
     if spec["policy"] in TIMED:
-        from lagco.study.equal_time import searched_in_time
+        from lagco.study.running.equal_time import searched_in_time
 
         return searched_in_time(context)
     data, start = context.ledger.data(context.task), cls.compared_start

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lagco.agents.config import TrainConfig, train_config
-from lagco.evaluation import evaluate
+from lagco.commands.evaluate import evaluate
 from lagco.problems import problem_class
 from lagco.results.evaluation import Evaluation, InstanceResult
 from lagco.results.measures import MEASURES, RETURN, START_SCORE
-from lagco.study.code import TRAINING, code_version
-from lagco.study.ledger import rounded, significant
-from lagco.study.scores import summary
+from lagco.study.records.ledger import rounded, significant
+from lagco.study.results.scores import summary
+from lagco.study.running.code import TRAINING, code_version
+from lagco.study.running.worker import Context, Outcome
 from lagco.study.task import Task
 from lagco.study.tasks.data import chosen
 from lagco.study.tasks.encoder import load_encoder
-from lagco.study.worker import Context, Outcome
 
 if TYPE_CHECKING:
     from lagco.agents.agent import Agent
@@ -95,7 +95,7 @@ def do(context: Context) -> Outcome:
 
 def train_agent(context: Context) -> tuple[Agent, list[dict[str, str]]]:
     """Agent of a task, trained or trained on, and the rows of its learning curve."""
-    from lagco.agents.training import CURVE, train
+    from lagco.agents.training.trainer import CURVE, train
 
     spec = context.spec
     data = context.ledger.data(context.task)

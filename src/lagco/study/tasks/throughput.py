@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from lagco.agents.config import TrainConfig, train_config
-from lagco.evaluation import evaluate
+from lagco.commands.evaluate import evaluate
 from lagco.problems import problem_class
-from lagco.study.code import TRAINING, code_version
-from lagco.study.ledger import significant
+from lagco.study.records.ledger import significant
+from lagco.study.running.code import TRAINING, code_version
+from lagco.study.running.worker import Context, Outcome
 from lagco.study.task import Task
 from lagco.study.tasks.encoder import load_encoder
-from lagco.study.worker import Context, Outcome
 
-_TIMED = ("lagco.agents.throughput", *TRAINING)
+_TIMED = ("lagco.bench.training", *TRAINING)
 
 
 def throughput_task(
@@ -57,8 +57,8 @@ def do(context: Context) -> Outcome:
 
     from lagco.agents.agent import Agent
     from lagco.agents.registry import method_of
-    from lagco.agents.throughput import cartpole_rate, time_training
-    from lagco.embedding.pretrain import problem_environments
+    from lagco.bench.training import cartpole_rate, time_training
+    from lagco.embedding.pretraining.pretrain import problem_environments
     from lagco.latent.space import LatentSpace
 
     torch.set_num_threads(1)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 
-from lagco.study.ledger import significant
+from lagco.study.records.ledger import significant
+from lagco.study.running.worker import Context, Outcome
 from lagco.study.tasks.run import train_agent
-from lagco.study.worker import Context, Outcome
 
 
 def do(context: Context) -> Outcome:

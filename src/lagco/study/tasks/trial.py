@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lagco.agents.config import TrainConfig
+from lagco.commands.evaluate import evaluate
 from lagco.errors import UsageError
-from lagco.evaluation import evaluate
-from lagco.study.code import TRAINING, code_version
-from lagco.study.scores import summary
+from lagco.study.results.scores import summary
+from lagco.study.running.code import TRAINING, code_version
+from lagco.study.running.worker import Context, Outcome
 from lagco.study.task import Task
 from lagco.study.tasks.data import chosen
 from lagco.study.tasks.run import train_agent
-from lagco.study.worker import Context, Outcome
 
 
 def trial_task(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lagco.commands.evaluate import evaluate
 from lagco.errors import LagcoError
-from lagco.evaluation import evaluate
-from lagco.study.code import TRAINING, code_version
-from lagco.study.scores import summary
-from lagco.study.search_space import SearchSpace
+from lagco.study.planning.search_space import SearchSpace
+from lagco.study.results.scores import summary
+from lagco.study.running.code import TRAINING, code_version
+from lagco.study.running.worker import Context, Outcome
 from lagco.study.task import Task
 from lagco.study.tasks.data import chosen
-from lagco.study.worker import Context, Outcome
 
 
 def tune_task(

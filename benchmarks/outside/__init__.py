@@ -1,0 +1,1 @@
+"""Answers of lagco beside those of solvers by others, at equal time."""

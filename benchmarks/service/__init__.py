@@ -1,0 +1,1 @@
+"""The decision service under load, under kills, and under hostile requests."""

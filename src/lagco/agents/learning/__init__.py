@@ -1,0 +1,1 @@
+"""Learning: PPO, imitation, and the networks and heads that they train."""

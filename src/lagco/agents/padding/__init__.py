@@ -1,0 +1,1 @@
+"""Observations and actions of fixed width for problems of different sizes."""

@@ -1,0 +1,1 @@
+"""Teachers, their demonstrations, and networks that learn from them."""

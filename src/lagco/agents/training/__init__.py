@@ -1,0 +1,1 @@
+"""Training runs: environments, trainer, checkpoints, loggers, validation."""

@@ -1,0 +1,93 @@
+"""Rotation of training instances, and loaded problems that wait for theirs.
+
+A problem that keeps its instance, and whoever reads it what was read and encoded of it, begins the
+next episode there in a fraction of the time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lagco.core.problem import Problem
+
+#: nodes and edges of all that wait, at most: about 100 MB with everything that was encoded of them
+_ROOM = 1 << 15
+
+
+class InstanceDeck:
+    """Order of training instances.
+
+    Args:
+        count: of instances.
+        every: episodes after which another instance is drawn at random for all environments, as in
+            the paper; 0: every episode takes the next one, shuffled without replacement.
+        rng: source of randomness.
+    """
+
+    def __init__(self, count: int, every: int, rng: np.random.Generator) -> None:
+        self._count = count
+        self._every = every
+        self._rng = rng
+        self._pile: list[int] = []
+        self._drawn = 0
+
+    def draw(self) -> int:
+        """Number of the instance for the next episode."""
+        if self._every:
+            if self._drawn % self._every == 0:
+                self._pile = [int(self._rng.integers(self._count))]
+            self._drawn += 1
+            return self._pile[0]
+        if not self._pile:
+            self._pile = self._rng.permutation(self._count).tolist()
+        self._drawn += 1
+        return self._pile.pop()
+
+    def state(self) -> dict[str, Any]:
+        """Plain values from which :meth:`restore` goes on."""
+        state = self._rng.bit_generator.state
+        return {"pile": list(self._pile), "drawn": self._drawn, "rng": state}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a :meth:`state`."""
+        self._pile = [int(i) for i in state["pile"]]
+        self._drawn = int(state["drawn"])
+        self._rng.bit_generator.state = state["rng"]
+
+
+class WaitingProblems:
+    """Problems by the number of their instance, each with what is kept beside it."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, list[tuple[dict[str, Any], int]]] = {}
+        self._taken = 0
+
+    def take(self, number: int) -> dict[str, Any] | None:
+        """One that waits for instance `number`, which it does no longer; None without any."""
+        waiting = self._known.get(number)
+        if not waiting:
+            return None
+        found, size = waiting.pop()
+        self._taken -= size
+        return found
+
+    def admits(self, problem: Problem) -> bool:
+        """Whether there is room for a problem as large as this one."""
+        return problem.may_wait and self._taken + _size(problem) <= _ROOM
+
+    def put(self, number: int, companions: dict[str, Any]) -> None:
+        """Let a problem with instance `number` wait."""
+        size = _size(companions["problems"])
+        self._known.setdefault(number, []).append((companions, size))
+        self._taken += size
+
+    def clear(self) -> None:
+        """Let none of them wait."""
+        self._known.clear()
+        self._taken = 0
+
+
+def _size(problem: Problem) -> int:
+    return sum(view.num_nodes + view.num_edges for view in problem.graph_views().values())

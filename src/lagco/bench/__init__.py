@@ -1,0 +1,1 @@
+"""Benchmarks: decisions, training, encoding, decoding."""

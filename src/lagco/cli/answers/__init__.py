@@ -1,0 +1,1 @@
+"""Commands that solve, evaluate and draw."""

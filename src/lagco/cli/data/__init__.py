@@ -1,0 +1,1 @@
+"""Commands on instances and data sets."""

@@ -1,0 +1,1 @@
+"""Commands on studies, their reports, and speed."""

@@ -1,0 +1,1 @@
+"""Commands that train encoders and agents, and list agents."""

@@ -1,0 +1,1 @@
+"""Declarations resolved against views, and what follows from them."""

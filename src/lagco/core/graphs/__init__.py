@@ -1,0 +1,1 @@
+"""Graphs behind views: columns, networkx at the border, hop distances."""

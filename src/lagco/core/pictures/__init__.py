@@ -1,0 +1,1 @@
+"""Pictures of states: parts of drawings, files and animations."""

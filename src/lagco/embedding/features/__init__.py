@@ -1,0 +1,1 @@
+"""Feature matrices from declared attributes."""

@@ -1,0 +1,1 @@
+"""The encoder as a torch module."""

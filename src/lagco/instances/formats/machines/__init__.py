@@ -1,0 +1,1 @@
+"""Machines in files of others: plain tables, and traces of virtual machines."""

@@ -1,0 +1,1 @@
+"""Communication networks and their demands."""

@@ -1,0 +1,1 @@
+"""Action sets: components, their vectors, static structure and validity."""

@@ -1,0 +1,58 @@
+"""The controller that takes the best single action as long as it helps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lagco.arrays import Array
+from lagco.core.env import Previews
+from lagco.core.problem import Problem
+from lagco.errors import UsageError
+from lagco.live.contract import Situation
+from lagco.live.controllers.following import Following
+from lagco.solving.portfolio import Limit
+
+#: actions that are previewed between two looks at the time
+_CHUNK = 2048
+
+
+class Greedy:
+    """Takes the action with the best preview, again and again, until none is better or in time."""
+
+    name = "greedy"
+
+    def __init__(self) -> None:
+        self._following = Following("paper")
+
+    def decide(self, situation: Situation) -> Array | None:
+        """The state that greedy actions lead to."""
+        env, limit = self._following.env(situation), situation.limit
+        if not isinstance(env, Previews):
+            raise UsageError(f"{env.name} has no preview, which the controller greedy needs")
+        steps = 0
+        while not limit.expired() and steps < env.episode_length:
+            action = self._best(env, limit)
+            if action is None:
+                break
+            env.advance(action)
+            steps += 1
+        return env.best_solution if steps else None
+
+    def _best(self, env: Problem, limit: Limit) -> Any:
+        """The action after which the objective is best, if that is better than it is now."""
+        sign = 1.0 if env.maximise else -1.0
+        level = sign * env.objective()
+        level += 1e-12 * abs(level)
+        best = None
+        for chunk in env.valid_chunks():
+            for first in range(0, len(chunk), _CHUNK):
+                if limit.expired():
+                    return None
+                part = chunk[first : first + _CHUNK]
+                values = env.preview(part)  # type: ignore[attr-defined]
+                place = int(np.argmax(values))
+                if values[place] > level:
+                    level, best = float(values[place]), part[place]
+        return best

@@ -1,0 +1,1 @@
+"""The catalogue as the problem uses it: outcomes with rewards, and vectors."""

@@ -1,0 +1,1 @@
+"""Patches of a network: which to apply, and what attackers own without them."""

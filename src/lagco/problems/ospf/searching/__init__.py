@@ -1,0 +1,1 @@
+"""Search for weights that keeps to limits and looks at several scenarios."""

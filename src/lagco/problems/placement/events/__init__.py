@@ -1,0 +1,1 @@
+"""Events of clouds: machines that come, go, grow, fail and are emptied."""

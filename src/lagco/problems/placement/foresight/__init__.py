@@ -1,0 +1,1 @@
+"""Looking ahead in `placement`: moves, chains of moves, plans."""

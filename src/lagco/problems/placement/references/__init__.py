@@ -1,0 +1,1 @@
+"""References of `placement`: sweeps and solver."""

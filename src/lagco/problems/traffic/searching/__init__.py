@@ -1,0 +1,1 @@
+"""Search for paths within limits and over scenarios."""

@@ -1,0 +1,1 @@
+"""Threads, compiled code and progress."""

@@ -1,0 +1,1 @@
+"""Nearest actions among simple paths."""

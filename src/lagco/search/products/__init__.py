@@ -1,0 +1,1 @@
+"""Nearest actions in products of components."""

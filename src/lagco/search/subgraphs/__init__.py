@@ -1,0 +1,1 @@
+"""Nearest actions among connected subgraphs."""

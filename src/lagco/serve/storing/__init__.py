@@ -1,0 +1,1 @@
+"""Store of live instances: what was acknowledged, in SQLite or PostgreSQL."""

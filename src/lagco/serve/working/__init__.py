@@ -1,0 +1,1 @@
+"""Workers: processes that read files, keep live instances in memory, and decide."""

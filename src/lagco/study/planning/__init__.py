@@ -1,0 +1,1 @@
+"""Plans of studies and estimates of their cost."""

@@ -1,0 +1,1 @@
+"""Scores and tables of a study."""
