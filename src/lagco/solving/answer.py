@@ -91,7 +91,8 @@ class Answer(SelfDescribing):
         reference: what the gap is measured against.
         valid: whether computing the objective from scratch gives the same value, and no limit on
             changes is broken.
-        seconds: from the call (of the command: from its start) to the answer.
+        seconds: from the call (of the command: from its start) to the answer, less `compiling`.
+        compiling: seconds in which code was compiled, which a first call does.
         episodes: how many were finished.
         bound: what no solution can beat; None where it is not known.
         bound_gap: how far the answer is from optimal at most, in percent of the bound.
@@ -134,6 +135,7 @@ class Answer(SelfDescribing):
     scenarios: tuple[ScenarioValue, ...] = ()
     trade_off: tuple[Trade, ...] = ()
     fixes: tuple[Fix, ...] = ()
+    compiling: float = 0.0
 
     def facts(self) -> dict[str, object]:
         """Instance, objective, how good it is, who found it and how long it took."""
@@ -212,6 +214,7 @@ class Answer(SelfDescribing):
             },
             "valid": self.valid,
             "seconds": round(self.seconds, 3),
+            "compiling": round(self.compiling, 3),
             "episodes": self.episodes,
             "bound": self.bound,
             "bound_gap": self.bound_gap,

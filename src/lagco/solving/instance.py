@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
@@ -30,6 +31,7 @@ from lagco.errors import InstanceError, LagcoError, UsageError, suggest
 from lagco.instances import Instance, SolverReference
 from lagco.problems import AnyProblem, problem_class, registered_class
 from lagco.results.measures import gap as measured_gap
+from lagco.runtime.compiling import working_time
 from lagco.runtime.declared import declare_options
 from lagco.runtime.one_thread import one_thread
 from lagco.runtime.progress import Progress
@@ -79,6 +81,7 @@ def solve(
         source: an instance or a file in any of the formats that lagco reads; for environments also
             a seed or options of ``reset``.
         since: value of ``time.perf_counter()`` from which the time counts; by default the call.
+            Time in which code is compiled, as a first call does, does not count.
         on_improvement: is told about every better solution.
         progress: whether to show how it goes.
         drawn: whether the answer is to be drawn; a problem without a viewer is refused at once.
@@ -86,11 +89,12 @@ def solve(
     """
     chosen = _chosen(options)
     with stopping() as stop:
-        whole = Limit(_SEARCHING * chosen.time_limit, chosen.turns, since)
+        began = time.perf_counter() if since is None else since
+        whole = Limit(_SEARCHING * chosen.time_limit, chosen.turns, working_time(began))
         whole = whole.stopped_by(lambda: stop.signal is not None)
         limit = whole.part(UNLIMITED) if chosen.trade_off or chosen.fixes else whole
         if limit.timed:
-            stop.after(max(0.0, _SWEEPING * limit.left()))
+            stop.after(max(0.0, _SWEEPING * limit.left()), limit.clock)
         cls, instance, matrices = _problem_and_instance(source, chosen)
         instance = limited(cls, spanned(cls, instance, matrices, chosen), chosen)
         _check_gap(cls, instance, chosen.gap_to)
@@ -128,7 +132,7 @@ def solve(
             raise record.failure or LagcoError(f"no solution of {instance.name!r} was found")
         trades: tuple[Trade, ...] = ()
         if chosen.trade_off and whole.timed:
-            stop.after(max(0.0, whole.left()))
+            stop.after(max(0.0, whole.left()), whole.clock)
         if chosen.trade_off:
             trades = trade_off(task, Request(chosen), whole, lambda: stop.signal is not None)
         if incumbent is not None:
@@ -146,6 +150,7 @@ def solve(
         return replace(
             answer,
             seconds=limit.elapsed(),
+            compiling=time.perf_counter() - began - limit.elapsed(),
             episodes=episodes,
             shares=record.shares,
             interrupted=interrupted,
@@ -194,7 +199,7 @@ def _search(task: Task, request: Request, stop: Stop, shown: Progress) -> tuple[
     with crew(request, task, workers) as others:
         if limit.timed:
             left, held = limit.left(), record.best is not None
-            stop.after(left if left > 0.0 else _LEAST * held)
+            stop.after(left if left > 0.0 else _LEAST * held, limit.clock)
         stop.keeps = True
 
         def between() -> None:

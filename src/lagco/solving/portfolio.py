@@ -9,7 +9,6 @@ the best gets half of it, and the others the rest.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -21,6 +20,7 @@ from lagco.errors import LagcoError
 from lagco.instances import Instance
 from lagco.results.measures import gap, improvement
 from lagco.rollout import Trace
+from lagco.runtime.compiling import working_time
 
 #: part of the time for whoever leads, and for each of the others
 LEADING, FOLLOWING = 0.9, 0.05
@@ -53,8 +53,8 @@ class Limit:
     Args:
         seconds: since `since`.
         turns: instead of the seconds.
-        since: when the time began; now without.
-        clock: tells the time.
+        since: when the time began, by the clock; now without.
+        clock: tells the time; by default that without what compiling takes.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Limit:
         seconds: float = math.inf,
         turns: int | None = None,
         since: float | None = None,
-        clock: Callable[[], float] = time.perf_counter,
+        clock: Callable[[], float] = working_time,
     ) -> None:
         self._clock = clock
         self._stopped: Callable[[], bool] | None = None

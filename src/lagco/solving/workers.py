@@ -143,7 +143,7 @@ def _work(
     try:
         with stopping() as stopped:
             if limit.timed:
-                stopped.after(max(0.0, limit.left()))
+                stopped.after(max(0.0, limit.left()), limit.clock)
             run(members, task)
         finished = sum(member.finished for member in members if isinstance(member, Episodes))
         found.send(Report(record.shares, finished, record.failure))

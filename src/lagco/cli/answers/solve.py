@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 #: files that could not be solved and are named
 _NAMED = 10
+#: seconds of compiling from which on they are shown
+_NOTED = 0.5
 
 
 def solve(
@@ -79,8 +81,8 @@ def solve(
 
     if not is_ready():
         typer.echo(
-            "The first call compiles code, which takes a minute or two; `lagco warm` does it for "
-            "all problems at once.",
+            "The first call compiles code, which takes up to a minute and does not count as time "
+            "of the search; `lagco warm` does it for all problems at once.",
             err=True,
         )
     with stopping() as stop:  # a signal that comes while files are written waits for its turn
@@ -194,6 +196,8 @@ def _print(answer: Answer, as_json: bool) -> None:
         shown["proof"] = "optimal" if proven else distance
     shown["found by"] = f"{found['by']}, after {duration(found['found_after'])}"
     shown["time"] = duration(found["seconds"])
+    if found["compiling"] >= _NOTED:
+        shown["time"] += f", and {duration(found['compiling'])} to compile code, once"
     if len(found["shares"]) > 1:
         whole = sum(found["shares"].values()) or 1.0
         parts = {name: round(100 * share / whole) for name, share in found["shares"].items()}
