@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import benchmarks.ablation as package
-from benchmarks.ablation import agents, encodings, features, live
+from benchmarks.ablation import agents, encodings, features, live, sizes
 
 #: problems of every part
 PROBLEMS = {
     "agents": agents.PROBLEMS,
+    "sizes": sizes.PROBLEMS,
     "live": ("ospf", "traffic"),
     "features": features.PROBLEMS,
     "encodings": encodings.PROBLEMS,
@@ -38,6 +39,9 @@ def main() -> None:
     if given.what == "agents":
         for part, problem in itertools.product(parts, problems):
             agents.measure(problem, part, given.work)
+    elif given.what == "sizes":
+        for problem in problems:
+            sizes.measure(problem, given.work)
     elif given.what == "live":
         for problem in problems:
             live.measure(problem, given.work, parts)

@@ -11,6 +11,7 @@ import numpy as np
 
 from benchmarks.ablation.records import ABLATION, ENCODINGS, MEASURED, Record, recorded
 from benchmarks.speed import table
+from lagco.problems import problem_class
 from lagco.results.statistics import bootstrap_interval, mean
 from lagco.store import write_atomically
 
@@ -138,6 +139,36 @@ def live_table(records: Records) -> str:
         rows.append([shown, *cells])
     titles = [title for problem in LIVE for title in (f"`{problem}`", "to the agent", "ms")]
     return table(["", *titles], rows)
+
+
+def sizes_table(records: Records) -> str:
+    """A row per problem and size: how far linear rankers are from the agents, in percent."""
+    from benchmarks.ablation.sizes import PROBLEMS, SIZES
+
+    rows = []
+    for problem in PROBLEMS:
+        larger = problem_class(problem).maximise
+        prefix = f"sizes/{problem}/"
+        known = {key.split("/")[2] for key in records if key.startswith(prefix)}
+        usual = [str(size) for size in SIZES[problem]]
+        for size in [*usual, *sorted(known - set(usual))]:
+            agent, linear = (records.get(f"{prefix}{size}/{name}") for name in ("agent", "linear"))
+            if agent is None or linear is None:
+                continue
+            cells = []
+            for which in ("first", "best"):
+                base = np.array(values_of(agent, which))
+                apart = 100.0 * (np.array(values_of(linear, which)) / base - 1.0)
+                found = compared(apart, np.zeros(len(apart)), larger=larger)
+                span = f"[{_number(found.low)}, {_number(found.high)}]"
+                cells += [
+                    f"{_number(mean(base))}",
+                    f"{_number(found.mean)} {span}, {found.verdict}",
+                ]
+            seconds = f"{agent['seconds']:.1f} / {linear['seconds']:.1f}"
+            rows.append([f"`{problem}` {size}", str(len(agent["first"])), *cells, seconds])
+    titles = ["", "instances", "agent, first", "linear, %", "agent, best of 3", "linear, %", "s"]
+    return table(titles, rows) if rows else "Not measured."
 
 
 def features_table(records: Records) -> str:
@@ -280,6 +311,7 @@ TABLES: dict[str, Callable[[], str]] = {
     **{p: (lambda p=p: problem_table(recorded(ABLATION), p)) for p in PROBLEMS},
     "level": lambda: level_list(recorded(ABLATION)),
     "live": lambda: live_table(recorded(ABLATION)),
+    "sizes": lambda: sizes_table(recorded(ABLATION)),
     "features": lambda: features_table(recorded(ABLATION)),
     "encodings": lambda: encodings_table(recorded(ENCODINGS)),
     "short": lambda: short_table(recorded(ABLATION)),

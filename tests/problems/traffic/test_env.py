@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import lagco
 from lagco.errors import UsageError
 from lagco.instances import Instance
 from lagco.policies import plain_policy
@@ -322,3 +323,14 @@ def test_few_moves_are_not_spread_over_many_runs(monkeypatch):
     one = reached()
     monkeypatch.setattr(solver, "FEWEST", 1)
     assert one < reached()
+
+
+@pytest.mark.parametrize("index", [39, 91])
+def test_a_search_goes_on_where_rounding_leaves_nothing_of_an_energy(index):
+    """Energies fall by many powers of ten, and differences of larger ones are not exact."""
+    given = Traffic.generate(None, seed=42, index=index)
+    answer = lagco.solve(given, by="solver", turns=14, progress=False)
+    assert answer.valid
+    assert answer.objective <= Traffic.evaluate_solution(
+        given, Traffic.improve(given, None, 1, 0.01)
+    )

@@ -42,6 +42,7 @@ _REFERENCE_FEWEST = 400  # as FEWEST, in runs that references are made by
 FULL = 0.5  # chance of a demand over the fullest link, where moves are guided
 _LOOKS = 32  # moves after which that link is found again
 _TRIED = 30  # demands that are looked at for one over it
+_TINY = 1e-300  # is added to an energy by which is divided, which may be too small for a number
 _LISTED = 100_000  # paths up to which the tighter bound over them is computed
 
 
@@ -189,6 +190,15 @@ def _demand_over(arc, start, choice, arcs):  # type: ignore[no-untyped-def]
     return start
 
 
+@njit(cache=True)
+def _energy(loads, capacities):  # type: ignore[no-untyped-def]
+    """Sum of the 16th powers of all utilisations; 0 where they are too small for that."""
+    energy = 0.0
+    for arc in range(loads.shape[0]):
+        energy += sixteenth_power(loads[arc], capacities[arc])
+    return energy
+
+
 @njit(cache=True, nogil=True)
 def _anneal(  # type: ignore[no-untyped-def]
     first, arcs, volumes, capacities, guided, runs, hottest, coldest, moves, best, stream,
@@ -216,9 +226,7 @@ def _anneal(  # type: ignore[no-untyped-def]
             else:
                 choice[d] = best[d]
         load_choice(choice, arcs, volumes, loads)
-        energy = 0.0
-        for arc in range(loads.shape[0]):
-            energy += sixteenth_power(loads[arc], capacities[arc])
+        energy = _energy(loads, capacities)
         for move in range(moves):
             if stop[0]:
                 break
@@ -251,9 +259,11 @@ def _anneal(  # type: ignore[no-untyped-def]
                 loads[arc] += volumes[d]
                 change += sixteenth_power(loads[arc], capacities[arc])
             heat = 16.0 * hottest * (coldest / hottest) ** (move / moves)
-            if change <= 0.0 or next_float(stream) < np.exp(-change / (heat * energy)):
+            if change <= 0.0 or next_float(stream) < np.exp(-change / (heat * energy + _TINY)):
                 choice[d] = new
                 energy += change
+                if energy <= 0.0:  # it has fallen so far that rounding errors are all that is left
+                    energy = _energy(loads, capacities)
                 if change < 0.0:
                     largest = largest_utilisation(loads, capacities)
                     if largest < least * (1.0 - 1e-12):
@@ -270,6 +280,4 @@ def _anneal(  # type: ignore[no-untyped-def]
                     loads[arcs[old, i]] += volumes[d]
             if move % 4096 == 0:  # rounding errors do not build up
                 load_choice(choice, arcs, volumes, loads)
-                energy = 0.0
-                for arc in range(loads.shape[0]):
-                    energy += sixteenth_power(loads[arc], capacities[arc])
+                energy = _energy(loads, capacities)
