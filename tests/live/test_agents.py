@@ -22,12 +22,15 @@ from lagco.live.agents.agent import AGENT
 from lagco.live.agents.learning import LinearScorerNetwork, ScorerNetwork
 from lagco.live.agents.search import GuidedSearch
 from lagco.live.contract import Situation, Update, beginning, followed
+from lagco.live.controllers.agent import AgentController
+from lagco.live.controllers.greedy import Greedy
 from lagco.problems.max_cut import MaxCut
 from lagco.problems.ospf import OSPF
 from lagco.problems.ospf.searching.moves import COLUMNS
 from lagco.problems.placement import Placement
 from lagco.problems.placement.terms import TERMS
 from lagco.problems.traffic import Traffic
+from lagco.results.measures import improvement
 from lagco.solving.portfolio import Limit
 
 PROBLEMS = [OSPF, Traffic, Placement]
@@ -206,6 +209,35 @@ def test_more_turns_are_never_worse_and_budgets_are_kept():
         assert not verdict.faults
         found.append(verdict.objective)
     assert found == sorted(found, reverse=True)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_a_configuration_that_somebody_found_is_gone_on_from(problem):
+    instance, agent = drawn(problem, max_changes=3), default_live_agent(problem)
+    situation = Situation(problem, instance, Limit(turns=1), 0, 0)
+    first, steps = Greedy().climb(situation, situation.limit)
+    assert steps > 0
+    found = judge(problem, instance, agent.decide(situation, first))
+    assert not found.faults
+    # of about as good ones the one that has room elsewhere is chosen
+    best = judge(problem, instance, first).objective
+    assert improvement(found.objective, best, maximise=problem.maximise) >= -0.01 * abs(best)
+
+
+def test_greedy_actions_that_are_too_slow_are_left_out_and_tried_again_later(monkeypatch):
+    instance, now, climbed = drawn(OSPF, max_changes=2), [0.0], []
+
+    def climb(self, situation, limit, most=None):
+        climbed.append(situation.number)
+        now[0] += 0.2
+        return None, 1
+
+    monkeypatch.setattr(Greedy, "climb", climb)
+    controller = AgentController()
+    for number in range(12):
+        controller.decide(Situation(OSPF, instance, Limit(1.0, clock=lambda: now[0]), 0, number))
+        now[0] += 10.0
+    assert climbed == [0, 8]
 
 
 def test_the_scorer_is_the_network_that_was_trained():

@@ -14,6 +14,9 @@ from lagco.errors import UsageError
 from lagco.instances import Instance
 from lagco.solving.portfolio import Limit
 
+#: turns of the decision that does not count: enough for most of the code that later ones need
+_PREPARING = 8
+
 
 @dataclass(frozen=True, eq=False)
 class Situation:
@@ -110,7 +113,7 @@ class Desk:
 
     def prepare(self) -> None:
         """Let the controller load what it needs, on a decision that does not count."""
-        limit = Limit(turns=1)
+        limit = Limit(turns=_PREPARING)
         self.controller.decide(Situation(self.cls, self.instance, limit, 0, 0))
 
 

@@ -63,14 +63,19 @@ class LiveAgent(SelfDescribing):
         """Problem, and how it was trained."""
         return {"problem": self.problem.name, "proposals": self.proposals, **self.training}
 
-    def decide(self, situation: Situation) -> Array | None:
-        """The best changes that are found in time; None where none are better than to hold."""
+    def decide(self, situation: Situation, first: Array | None = None) -> Array | None:
+        """The best changes that are found in time; None where none are better than to hold.
+
+        Args:
+            situation: that is decided.
+            first: a configuration within the budget that somebody else has found.
+        """
         if self._search is None:
             self._search = GuidedSearch(moves_of(self.problem), self.scorer, self.proposals)
         moves = self._search.moves
         moves.begin(situation.instance)
         before = moves.solution
-        best = self._search.run(before, situation.max_changes, situation.limit)
+        best = self._search.run(before, situation.max_changes, situation.limit, first=first)
         return best.solution if best.changes else None
 
     def save(self, folder: str | Path) -> None:

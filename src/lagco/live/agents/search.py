@@ -96,7 +96,14 @@ class GuidedSearch:
         self.proposals = proposals
         self._seen = seen
 
-    def run(self, before: Array, most: int | None, limit: Limit, width: int = _WIDEST) -> State:
+    def run(
+        self,
+        before: Array,
+        most: int | None,
+        limit: Limit,
+        width: int = _WIDEST,
+        first: Array | None = None,
+    ) -> State:
         """The best state met, from where the moves are: the configuration in force at first.
 
         Args:
@@ -104,10 +111,15 @@ class GuidedSearch:
             most: changes at most; None for any number.
             limit: when to stop; a turn is one state from which moves are proposed.
             width: of the beam in the last pass.
+            first: another configuration within the budget, which is exchanged from, too.
         """
         start = State(self.moves.solution, self.moves.value, self.moves.level, 0)
         self._best, self._before, self._limit, self._slowest = start, before, limit, 0.0
         self._known = {_key(start.solution): start}
+        if first is not None:
+            self.moves.go_to(first)
+            self._state(first, self.moves.value, self.moves.level)
+            self.moves.go_to(start.solution)
         depth = len(before) if most is None else most
         for wide, proposals in _passes(width, self.proposals):
             if not (self._descend(start, depth, wide, proposals) and self._exchange(proposals)):

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.env import Previews
 from lagco.core.problem import Problem
 from lagco.errors import UsageError
 from lagco.live.agents.agent import (
@@ -19,8 +20,13 @@ from lagco.live.agents.agent import (
 )
 from lagco.live.contract import Situation
 from lagco.live.controllers.following import Following
+from lagco.live.controllers.greedy import Greedy
 from lagco.results.measures import improvement
 
+#: part of the time for greedy actions, and of what is left that one of them may take
+_GREEDY, _STEP = 0.3, 0.1
+#: what is left of that pace after a decision without them, so that they are tried again at times
+_FORGOTTEN = 0.9
 #: actions without a better state after which it begins again, and per change that is allowed
 _PATIENCE, _PER_CHANGE = 4, 2
 
@@ -48,6 +54,40 @@ class AgentController:
 
 class _Player(Protocol):
     def decide(self, situation: Situation) -> Array | None: ...
+
+
+class Proposals:
+    """A live agent that goes on from greedy actions, too, where there is time for them.
+
+    A greedy action is the best of all single steps, previewed exactly: of small networks that takes
+    a part of a millisecond, of large ones longer than all of a deadline.
+
+    Args:
+        agent: proposes changes.
+    """
+
+    def __init__(self, agent: LiveAgent) -> None:
+        self._agent = agent
+        self._greedy = Greedy()
+        self._pace = 0.0  # seconds of a greedy action, when some were last taken
+
+    def decide(self, situation: Situation) -> Array | None:
+        """The best that is found in time."""
+        first = self._climbed(situation) if issubclass(situation.cls, Previews) else None
+        return self._agent.decide(situation, first)
+
+    def _climbed(self, situation: Situation) -> Array | None:
+        """Where greedy actions lead in their part of the time; None where one takes too long."""
+        limit = situation.limit
+        if limit.timed and self._pace > _STEP * limit.left():
+            self._pace *= _FORGOTTEN
+            return None
+        began = limit.elapsed()
+        most = None if limit.timed else limit.share_of_turns(_GREEDY)
+        found, steps = self._greedy.climb(situation, limit.part(_GREEDY), most)
+        if limit.timed:
+            self._pace = (limit.elapsed() - began) / max(1, steps)
+        return found
 
 
 class Episodes:
@@ -109,13 +149,13 @@ def _player(given: Any, situation: Situation) -> _Player:
     if isinstance(given, LiveAgent):
         if given.problem.name != cls.name:
             raise UsageError(f"the agent decides on {given.problem.name!r}, not on {cls.name!r}")
-        return given
+        return Proposals(given)
     if isinstance(given, Agent):
         return Episodes(given)
     if given is None or given == "default":
         if cls.name in live_problems():
-            return default_live_agent(cls)
+            return Proposals(default_live_agent(cls))
         return Episodes(default_agent(cls.name, instance))
     if is_live_agent(Path(given)):
-        return load_live_agent(given, cls)
+        return Proposals(load_live_agent(given, cls))
     return Episodes(load(given, cls, instance))

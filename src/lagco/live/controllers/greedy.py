@@ -15,7 +15,7 @@ from lagco.live.controllers.following import Following
 from lagco.solving.portfolio import Limit
 
 #: actions that are previewed between two looks at the time
-_CHUNK = 2048
+_CHUNK = 64
 
 
 class Greedy:
@@ -28,17 +28,29 @@ class Greedy:
 
     def decide(self, situation: Situation) -> Array | None:
         """The state that greedy actions lead to."""
-        env, limit = self._following.env(situation), situation.limit
+        return self.climb(situation, situation.limit)[0]
+
+    def climb(
+        self, situation: Situation, limit: Limit, most: int | None = None
+    ) -> tuple[Array | None, int]:
+        """The state that greedy actions lead to, None without any, and how many they are.
+
+        Args:
+            situation: that is decided.
+            limit: whose time counts.
+            most: actions at most; by default the length of an episode.
+        """
+        env = self._following.env(situation)
         if not isinstance(env, Previews):
             raise UsageError(f"{env.name} has no preview, which the controller greedy needs")
-        steps = 0
-        while not limit.expired() and steps < env.episode_length:
+        most, steps = env.episode_length if most is None else most, 0
+        while not limit.expired() and steps < most:
             action = self._best(env, limit)
             if action is None:
                 break
             env.advance(action)
             steps += 1
-        return env.best_solution if steps else None
+        return env.best_solution if steps else None, steps
 
     def _best(self, env: Problem, limit: Limit) -> Any:
         """The action after which the objective is best, if that is better than it is now."""
