@@ -73,6 +73,13 @@ def test_usual_names_are_found_however_they_are_written(tables):
     assert found.array("allocation").tolist() == [0, 1]
 
 
+def test_a_comma_inside_a_quoted_name_of_a_column_separates_nothing(tables):
+    vms, pms = tables(vms='"notes, if any",name,vcpus,ram\n"x, y",web,2,8\n,db,4,16\n')
+    found = read(vms, hosts=pms)
+    assert found.array("vm_names").tolist() == ["web", "db"]
+    assert found.array("vm_demands")[:, [0, 2]].tolist() == [[2.0, 8.0], [4.0, 16.0]]
+
+
 def test_options_that_do_not_fit_are_refused(tables):
     vms, pms = tables()
     with pytest.raises(UsageError, match=r"memory=ram: unknown column 'ram': did you mean 'ram_gb"):

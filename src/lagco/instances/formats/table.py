@@ -43,7 +43,11 @@ def header(source: Source) -> list[str]:
     if not text or len(text) > MAX_HEADER:
         return []
     mark = separator(source) or ","
-    return [cell.strip().strip('"').lower() for cell in text.split(mark)]
+    try:
+        cells = next(csv.reader([text], delimiter=mark, strict=True))
+    except csv.Error:  # `rows` says what is wrong with it
+        cells = text.split(mark)
+    return [cell.strip().lower() for cell in cells]
 
 
 def table_of(source: Source) -> list[dict[str, str]]:
