@@ -194,6 +194,11 @@ def test_a_matrix_of_bare_numbers_is_in_the_order_of_the_nodes(tmp_path):
         ("1,2,3,4\n1,2,3,4\n", "2 rows for 4 nodes"),
         ("0,2,3,4\n" * 5, "line 5: more than 4 rows for 4 nodes"),
         ('source,target,volume\n"North,East,1\n', "line 2: damaged CSV"),
+        (
+            "source,target,volume,unit\nNorth,East,1,M\n",
+            "line 1: a list of demands has the columns",
+        ),
+        ("volume,from,to\n1,North,East\n", "line 1: a list of demands has the columns source, t"),
         ("", "no demand between"),
         ("<graphml/>", "XML about <graphml>; give demands as CSV, as of REPETITA, or as of SNDlib"),
     ],
@@ -203,6 +208,13 @@ def test_wrong_demands_are_named(tmp_path, text, message):
     with pytest.raises(InstanceError, match=message) as caught:
         read(sample("islands.txt"), demands=path)
     assert str(path) in str(caught.value)
+
+
+def test_a_name_that_is_not_utf_8_is_told_so(tmp_path):
+    path = tmp_path / "demands.csv"
+    path.write_bytes("source,target,volume\nN\u00f6rth,East,1\n".encode("latin-1"))
+    with pytest.raises(InstanceError, match="line 2: the name of a node .* not UTF-8"):
+        read(sample("islands.txt"), demands=path)
 
 
 def test_demands_go_with_networks_alone():

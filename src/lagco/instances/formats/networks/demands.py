@@ -106,7 +106,7 @@ def _add_table(changed: Topology, source: Source) -> None:
             count += 1
         if count < len(names):
             raise source.error(f"{of_things(count, 'rows')} for {of_things(len(names), 'nodes')}")
-    else:
+    elif not _refers_to_columns(head, names):
         targets = head[1:]
         _refuse_repeated(source, targets, line)
         begun: list[str] = []
@@ -116,6 +116,16 @@ def _add_table(changed: Topology, source: Source) -> None:
             if len(begun) > len(names):
                 raise source.error(f"more rows than the network has nodes ({len(names)})", line)
         _refuse_repeated(source, begun, None)
+    else:
+        raise source.error(
+            f"a list of demands has the columns source, target, volume, got {shown(head)}", line
+        )
+
+
+def _refers_to_columns(head: list[str], names: list[str]) -> bool:
+    """Whether a first row is that of a list, of other columns or in another order."""
+    words = {cell.lower() for cell in head if cell not in names}
+    return not words.isdisjoint(_SOURCE) and not words.isdisjoint(_TARGET)
 
 
 def _add_row(
