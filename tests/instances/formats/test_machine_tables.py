@@ -57,6 +57,18 @@ def test_large_tables_without_traffic_need_no_links(tables):
         (VMS, PMS + "n1,1,1\n", None, r"pms.csv, line 4: .*stands there twice"),
         (VMS + "x;1\n", PMS, None, r"line 4: 2 cells, the header has 4"),
         (VMS + "x;1;1;n9\n", PMS, "host=runs_on", r"vms.csv, line 4: .*there is no 'n9'"),
+        (
+            VMS + "x;25;1;n1\n",
+            PMS,
+            "host=runs_on",
+            r"vms.csv, line 4: .*'n1' has no room left for it: 33 of 32 pe .* give what may be",
+        ),
+        (
+            VMS,
+            "id,cores,ram_gb\na,16,16\nb,8,64\n",
+            None,
+            r"line 3: .*too large for every physical",
+        ),
     ],
 )
 def test_tables_that_do_not_fit_say_what_they_need(tables, vms, pms, columns, message):
