@@ -11,7 +11,7 @@ import lagco
 from lagco.commands.generate import generate_instance
 from lagco.core.graph import GraphView
 from lagco.core.pictures.drawing import draw_colour_bar, layout
-from lagco.core.pictures.files import _canvas, save_animation, save_picture
+from lagco.core.pictures.files import _canvas, rgb_array, save_animation, save_picture
 from lagco.errors import UsageError
 from lagco.instances import read
 from lagco.instances.formats.solutions import named_solution, solution_text
@@ -55,6 +55,12 @@ def test_title_and_legend_of_a_picture_are_inside_it(problem, side):
         assert box.x0 >= -1 and box.x1 <= whole.x1 + 1, text.get_text()
         assert box.y0 >= -1 and box.y1 <= whole.y1 + 1, text.get_text()
     assert axes.get_legend() or axes.child_axes, "colours mean something: say what"
+
+
+@pytest.mark.filterwarnings("error:Glyph")
+def test_names_whose_signs_no_font_has_are_drawn_without_a_warning(tmp_path):
+    save_picture(lambda axes: axes.set_title("\u6771\u4eac"), tmp_path / "a.png")
+    assert rgb_array(lambda axes: axes.set_title("\u6771\u4eac")).min() < 255
 
 
 @pytest.mark.parametrize("axis", [0, 1])

@@ -158,7 +158,7 @@ def test_an_archive_is_read_in_order_of_time_and_its_holes_are_told(network, ser
 
 def test_a_matrix_about_an_unknown_node_is_named(network, tmp_path):
     path = archive(tmp_path / "s.tgz", [("m-20040301.xml", matrix_xml([("Atlantis", "X", 1.0)]))])
-    with pytest.raises(InstanceError, match=r"m-20040301.xml: unknown node 'Atlantis'"):
+    with pytest.raises(InstanceError, match=r"m-20040301.xml, line 1: there is no node 'Atlantis'"):
         list(read_series(path, network))
 
 
@@ -191,6 +191,10 @@ def test_matrices_as_csv_in_a_folder_and_in_one_table(network, tmp_path):
         (0.0, [(a, b, 2.0)]),
         (3600.0, [(a, b, 3.0)]),
     ]
+    (folder / "matrix-2.csv").write_text(f"source,target,volume\n{a},{b},0\n")
+    holed = read_series(folder, network)
+    assert [moment.time for moment in holed] == [0.0]
+    assert holed.notes == ["1 empty matrix, left out: 3600 s"]
     table = tmp_path / "series.csv"
     table.write_text(f"time,source,target,volume\n60,{a},{b},1\n60,{b},{a},2\n360,{a},{b},3\n")
     moments = list(read_series(table, network))

@@ -32,6 +32,17 @@ def test_the_page_has_the_table_of_the_replay(folder, tmp_path):
         assert float(row["mean"]) == pytest.approx(expected["mean"], rel=1e-3)
 
 
+def test_the_page_says_which_matrices_were_missing(tmp_path):
+    network = OSPF.generate(8, seed=4)
+    table = tmp_path / "series.csv"
+    table.write_text("time,source,target,volume\n0,1,2,5\n300,1,2,4\n900,1,2,3\n", encoding="utf-8")
+    options = {"controllers": "hold", "turns": 1, "out": tmp_path / "run"}
+    result = lagco.live(network, series=table, progress=False, **options)
+    note = "1 missing matrix, left out: 600 s"
+    assert list(result.notes) == list(lagco.live.LiveResult.read(tmp_path / "run").notes) == [note]
+    assert note in build(tmp_path / "run", tmp_path / "report.html").read_text()
+
+
 def test_the_same_records_give_the_same_bytes(folder, tmp_path):
     pages = [build(folder, tmp_path / name).read_bytes() for name in ("one.html", "two.html")]
     assert pages[0] == pages[1]

@@ -168,6 +168,18 @@ def test_files_that_cannot_be_used_are_refused_without_paths(running, name, cont
     assert "/" not in str(caught.value).replace("lagco reads", "")
 
 
+@pytest.mark.parametrize("path", ["/v1/instances", "/v1/decide"])
+def test_fields_of_a_form_that_would_not_count_are_refused(running, path):
+    kind, body = multipart({"file": FILE, "demand": ("d.csv", b"")}, {})
+    status, _, content = running.raw("POST", path, body, Content_Type=kind)
+    assert status == 422 and "unknown field 'demand': did you mean 'demands'" in content.decode()
+    kind, body = multipart({"file": FILE}, {"max_changes": 3})
+    mark = b"--" + kind.partition("boundary=")[2].encode()
+    twice = mark + body.split(mark)[2] + body
+    status, _, content = running.raw("POST", path, twice, Content_Type=kind)
+    assert status == 422 and "max_changes: stands there 2 times; give it once" in content.decode()
+
+
 def test_refusals_are_problem_documents(running, network):
     for method, path, status in (
         ("GET", "/v1/nothing", 404),

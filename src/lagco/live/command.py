@@ -15,6 +15,7 @@ from lagco.instances import Instance, read
 from lagco.instances.timelines import Timeline, read_series, read_timeline, read_vm_trace
 from lagco.instances.timelines.timeline import SUFFIX
 from lagco.live.options import LiveOptions
+from lagco.live.records import NOTES
 from lagco.live.replay import Decision, replay
 from lagco.live.result import LiveResult
 from lagco.problems import problem_class, registered_class
@@ -58,7 +59,7 @@ declare_options(live, LiveOptions)
 
 
 def write_files(result: LiveResult, folder: Path) -> None:
-    """Write the table and the picture of a replay into its folder."""
+    """Write the table, the picture and the notes of a replay into its folder."""
     text = io.StringIO()
     rows = result.rows()
     writer = csv.DictWriter(text, list(rows[0]) if rows else [], lineterminator="\n")
@@ -66,6 +67,8 @@ def write_files(result: LiveResult, folder: Path) -> None:
     writer.writerows(rows)
     write_atomically(folder / TABLE, text.getvalue().encode())
     result.draw(folder / PICTURE)
+    if result.notes:
+        write_atomically(folder / NOTES, "".join(f"{note}\n" for note in result.notes).encode())
 
 
 def _chosen(options: Mapping[str, Any]) -> LiveOptions:

@@ -21,6 +21,8 @@ from lagco.errors import LagcoError, UsageError
 from lagco.store import Kind, object_of, parse_json
 
 RUN, RECORDS, TIMES = "run.json", "records.jsonl", "times.jsonl"
+#: what was left out of the timeline, or filled in: a line each
+NOTES = "notes.txt"
 SETTINGS = Kind(
     format="lagco-live",
     version=1,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.live.records import Record, read_records
+from lagco.live.records import NOTES, Record, read_records
 from lagco.results.described import SelfDescribing
 from lagco.results.numbers import significant
 
@@ -71,7 +71,9 @@ class LiveResult(SelfDescribing):
     def read(cls, folder: str | Path) -> LiveResult:
         """The replay in a folder, as far as it got."""
         settings, log = read_records(folder)
-        return cls(settings, log.records, log.seconds)
+        notes = Path(folder) / NOTES
+        told = notes.read_text(encoding="utf-8").splitlines() if notes.exists() else []
+        return cls(settings, log.records, log.seconds, told)
 
     def facts(self) -> dict[str, object]:
         """Problem, instance, decisions, and the mean of every controller."""

@@ -10,7 +10,7 @@ from lagco.live.picture import unit_of_time
 from lagco.live.records import RUN, SETTINGS
 from lagco.live.result import LiveResult
 from lagco.problem_table import ENTRIES
-from lagco.report.blocks import Block, Folded, Plot, Preformatted, Shown
+from lagco.report.blocks import Block, Folded, Plot, Preformatted, Shown, Text
 from lagco.report.contents import Section
 from lagco.report.plots import axis, figure, label, numbers
 from lagco.report.tables import Column, Table, table
@@ -60,7 +60,7 @@ class Replay:
         """What the page holds."""
         result = self.result
         return (
-            Section("table", "Controllers", lambda _: [Shown(_table(result))]),
+            Section("table", "Controllers", lambda _: [Shown(_table(result)), *_notes(result)]),
             Section("course", "The day", lambda _: _course(result)),
             Section("settings", "Settings", lambda _: _settings(result)),
         )
@@ -99,6 +99,10 @@ def _table(result: LiveResult) -> Table:
         "an answer that is late, not allowed or no better than to hold changes nothing."
     )
     return table("controllers", caption, _COLUMNS, rows)
+
+
+def _notes(result: LiveResult) -> list[Block]:
+    return [Text(f"Timeline: {note}.", "note") for note in result.notes]
 
 
 def _course(result: LiveResult) -> list[Block]:

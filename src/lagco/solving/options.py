@@ -50,7 +50,8 @@ class SolveOptions:
         until: stop early once the gap (in percent) is this small.
         gap_to: value that gaps are measured against: reference or bound; by default the reference
             that the instance brings, else the bound.
-        demands: file of a demand matrix (CSV), for a topology; several of them are scenarios.
+        demands: file of a demand matrix (CSV, REPETITA or SNDlib), for a topology; several of them
+            are scenarios.
         failures: what may fail as further scenarios: links (every one alone), or a CSV file of
             groups of links that fail together (columns group and link).
         scenarios: what counts of several scenarios, the worst or the mean.

@@ -10,9 +10,11 @@ import lagco
 from lagco.core.changes import MAX_CHANGES, changes_of, judge
 from lagco.core.checker.rules import check_rules
 from lagco.errors import InstanceError, UsageError
+from lagco.instances import Instance
 from lagco.problems.cyber_path import CyberPath
 from lagco.problems.max_cut import MaxCut
 from lagco.problems.ospf import OSPF
+from lagco.problems.traffic import Traffic
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +168,33 @@ def test_unknown_elements_are_named_with_near_ones(network):
     name = OSPF.element_names(network)[0]
     with pytest.raises(InstanceError, match=name):
         lagco.solve(network, fixed=[name + "x"], progress=False)
+
+
+@pytest.mark.parametrize("cls", [OSPF, Traffic])
+def test_a_name_that_several_have_is_refused(cls):
+    """From A-B a link leads to C and from A to B-C; demands likewise."""
+    pairs = np.array([[0, 2, 0, 1], [1, 3, 2, 2]])
+    arrays = {
+        "edges": pairs,
+        "capacities": np.full(4, 10.0),
+        "demands": pairs,
+        "volumes": np.ones(4),
+        "names": np.array(["A-B", "C", "A", "B-C"]),
+    }
+    own = {"max_weight": 5, "ecmp": True} if cls is OSPF else {"max_path_len": 3}
+    instance = Instance(cls.name, "hyphens", 4, arrays, {"nodes": 4, **own})
+    assert set(cls.limits_from(instance, [{"element": "A-B-A"}])) == {"fixed"}
+    assert cls.limits_from(instance, [{"element": "A-B-A"}])["fixed"].tolist() == [0, 0, 1, 0]
+    for column in ("element", "link"):
+        with pytest.raises(InstanceError, match="row 1: more than one .* is called 'A-B-C'"):
+            cls.limits_from(instance, [{column: "A-B-C"}])
+
+
+def test_a_second_range_of_a_link_is_refused(network):
+    name = OSPF.element_names(network)[0]
+    rows = [{"link": name, "min": "1", "max": "2"}, {"link": name, "min": "2", "max": ""}]
+    with pytest.raises(InstanceError, match=f"row 2: {name} has a range already"):
+        OSPF.limits_from(network, rows)
 
 
 def test_a_table_names_what_may_not_change(network, tmp_path):

@@ -9,6 +9,7 @@ from lagco.core.events import Event
 from lagco.errors import InstanceError
 from lagco.instances import Instance
 from lagco.problems.networks.events.bridges import bridges
+from lagco.problems.networks.events.failures import failures_of
 from lagco.problems.ospf import OSPF
 from lagco.problems.traffic import Traffic
 
@@ -101,6 +102,75 @@ def test_flags_of_what_may_not_change_follow_their_links():
     assert down.array("fixed").tolist() == [0, 0, 1, 0, 1]
     up = OSPF.after(down, Event("link-up", source="B", target="C")).instance
     assert up.array("fixed").tolist() == [0, 0, 1, 0, 1, 0]
+
+
+def directed(problem):
+    """B-A stands before A-B; a link leads from C to D and none back."""
+    arrays = {
+        "edges": np.array([[1, 0, 1, 2, 2], [0, 1, 2, 1, 3]]),
+        "capacities": np.array([1.0, 2.0, 3.0, 4.0, 5.0]),
+        "demands": np.array([[0, 2, 0, 1], [1, 1, 3, 0]]),
+        "volumes": np.array([4.0, 2.0, 1.0, 8.0]),
+        "names": np.array(["A", "B", "C", "D"]),
+    }
+    params = {"nodes": 4, "directed": True}
+    if problem == "ospf":
+        arrays["weights"] = np.arange(1, 6)
+        return Instance(problem, "line", 5, arrays, {**params, "max_weight": 9, "ecmp": True})
+    return Instance(problem, "line", 4, arrays, {**params, "max_path_len": 3})
+
+
+@pytest.mark.parametrize("cls", [OSPF, Traffic])
+def test_both_directions_of_a_directed_link_fail_and_come_back_together(cls):
+    before = directed(cls.name)
+    if cls is Traffic:
+        paths = np.array([[0, 1, 4, 4], [2, 1, 4, 4], [0, 1, 2, 3], [1, 0, 4, 4]])
+        before = cls.with_present(before, paths)
+    down = cls.after(before, Event("link-down", source="A", target="B")).instance
+    assert down.array("capacities").tolist() == [3.0, 4.0, 5.0]
+    assert volumes(down) == {"C-B": 2.0}
+    up = cls.after(down, Event("link-up", source="B", target="A")).instance
+    assert sorted(up.array("capacities").tolist()) == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert volumes(up) == volumes(before)
+
+
+def test_demands_wait_where_a_directed_link_leads_the_wrong_way():
+    before = directed("ospf")
+    now = OSPF.after(before, Event("demand", source="D", target="A", volume=3.0)).instance
+    assert volumes(now) == volumes(before)
+    assert OSPF.unserved(now) == pytest.approx(3.0 / 18.0)
+    now = OSPF.after(now, Event("link-down", source="B", target="C")).instance
+    assert volumes(now) == {"A-B": 4.0, "B-A": 8.0}
+
+
+def test_the_capacity_of_a_directed_link_is_that_from_source_to_target():
+    changed = OSPF.after(directed("ospf"), Event("capacity", source="A", target="B", capacity=9.0))
+    assert changed.instance.array("capacities").tolist() == [1.0, 9.0, 3.0, 4.0, 5.0]
+    with pytest.raises(InstanceError, match="there is no link from D to C"):
+        OSPF.after(directed("ospf"), Event("capacity", source="D", target="C", capacity=9.0))
+
+
+def test_both_directions_of_a_directed_link_fail_in_a_group(tmp_path):
+    table = tmp_path / "ducts.csv"
+    table.write_text("group,link\nduct,A-B\nduct,C-D\n")
+    failures = failures_of(directed("ospf"), table)
+    assert failures["duct"]["failed"].tolist() == [1, 1, 0, 0, 1]
+
+
+def test_synthetic_days_of_directed_links_can_happen():
+    before = directed("ospf")
+    arrays = dict(before.arrays)
+    arrays["edges"] = np.array([[1, 0, 1, 2, 2, 0], [0, 1, 2, 1, 0, 2]])
+    arrays |= {name: np.arange(1, 7) for name in ("weights", "capacities")}
+    arrays["demands"] = np.array([[0, 2, 1, 1], [1, 1, 2, 0]])
+    ring = replace(before, size=6, arrays=arrays)
+    failed = 0
+    for _, event in OSPF.draw_events(ring, np.random.default_rng(1), failures=0.8):
+        failed += event.kind == "link-down"
+        ring = OSPF.after(ring, event).instance
+        if failed == 8:
+            break
+        assert OSPF.unserved(ring) == 0.0  # no link fails without which the ring falls apart
 
 
 @pytest.mark.parametrize(

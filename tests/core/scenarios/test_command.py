@@ -62,6 +62,9 @@ def test_groups_fail_together(matrices, tmp_path):
     groups.write_text(f"group,link\nduct,{names[0]}x\n")
     with pytest.raises(InstanceError, match=r"groups.csv: row 1.*" + names[0]):
         lagco.solve(TOPOLOGY, demands=matrices[0], failures=groups, progress=False)
+    groups.write_text("group,link\nduct,A, or B-C\n")
+    with pytest.raises(InstanceError, match="line 2: 3 cells below 2 columns; a cell with ','"):
+        lagco.solve(TOPOLOGY, demands=matrices[0], failures=groups, progress=False)
     groups.write_text("duct,link\na,b\n")
     with pytest.raises(InstanceError, match="columns group and link"):
         lagco.solve(TOPOLOGY, demands=matrices[0], failures=groups, progress=False)

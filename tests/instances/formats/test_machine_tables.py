@@ -57,6 +57,18 @@ def test_large_tables_without_traffic_need_no_links(tables):
         (VMS, PMS + "n1,1,1\n", None, r"pms.csv, line 4: .*stands there twice"),
         (VMS + "x;1\n", PMS, None, r"line 4: 2 cells, the header has 4"),
         (VMS + "x;1;1;n9\n", PMS, "host=runs_on", r"vms.csv, line 4: .*there is no 'n9'"),
+        (
+            VMS + "x;25;1;n1\n",
+            PMS,
+            "host=runs_on",
+            r"vms.csv, line 4: .*'n1' has no room left for it: 33 of 32 pe .* give what may be",
+        ),
+        (
+            VMS,
+            "id,cores,ram_gb\na,16,16\nb,8,64\n",
+            None,
+            r"line 3: .*too large for every physical",
+        ),
     ],
 )
 def test_tables_that_do_not_fit_say_what_they_need(tables, vms, pms, columns, message):
@@ -71,6 +83,13 @@ def test_usual_names_are_found_however_they_are_written(tables):
     assert found.array("vm_names").tolist() == ["web", "db"]
     assert found.array("vm_demands")[:, [0, 2]].tolist() == [[8, 16], [16, 64]]
     assert found.array("allocation").tolist() == [0, 1]
+
+
+def test_a_comma_inside_a_quoted_name_of_a_column_separates_nothing(tables):
+    vms, pms = tables(vms='"notes, if any",name,vcpus,ram\n"x, y",web,2,8\n,db,4,16\n')
+    found = read(vms, hosts=pms)
+    assert found.array("vm_names").tolist() == ["web", "db"]
+    assert found.array("vm_demands")[:, [0, 2]].tolist() == [[2.0, 8.0], [4.0, 16.0]]
 
 
 def test_options_that_do_not_fit_are_refused(tables):

@@ -144,6 +144,28 @@ def test_demands_of_a_file_replace_the_others():
     assert "demands of islands-matrix.csv" in instance.origin["notes"]
 
 
+_MATRIX_XML = (
+    '<?xml version="1.0"?>\n<network xmlns="http://sndlib.zib.de/network" version="1.0">\n'
+    '<networkStructure><nodes><node id="North"/></nodes><links/></networkStructure>\n<demands>\n'
+    "<demand><source>North</source><target>East</target><demandValue>2.5</demandValue></demand>\n"
+    "<demand><source>North</source><target>East</target><demandValue>1.5</demandValue></demand>\n"
+    "</demands></network>\n"
+)
+_MATRIX_NATIVE = (
+    "?SNDlib native format; type: network; version: 1.0\nNODES (\n North ( 0 0 )\n East\n)\n"
+    "LINKS ( )\nDEMANDS (\n D1 ( North East ) 1 4.0 UNLIMITED\n)\n"
+)
+
+
+@pytest.mark.parametrize("text", [_MATRIX_XML, _MATRIX_NATIVE])
+def test_a_matrix_as_of_sndlib_goes_with_a_network(tmp_path, text):
+    path = written(tmp_path, text, "matrix")
+    assert demands(read(sample("islands.txt"), demands=path)) == {("North", "East"): 4.0}
+    wrong = written(tmp_path, text.replace("East", "Eest"), "wrong")
+    with pytest.raises(InstanceError, match="there is no node 'Eest'; did you mean 'West', 'East'"):
+        read(sample("islands.txt"), demands=wrong)
+
+
 def test_nodes_of_graphml_may_be_called_by_id(tmp_path):
     path = written(tmp_path, "src,dst,demand\n0,2,5\n")
     assert demands(read(sample("backbone.graphml"), demands=path)) == {("Alpha & Co", "Gamma"): 5.0}
@@ -172,7 +194,13 @@ def test_a_matrix_of_bare_numbers_is_in_the_order_of_the_nodes(tmp_path):
         ("1,2,3,4\n1,2,3,4\n", "2 rows for 4 nodes"),
         ("0,2,3,4\n" * 5, "line 5: more than 4 rows for 4 nodes"),
         ('source,target,volume\n"North,East,1\n', "line 2: damaged CSV"),
+        (
+            "source,target,volume,unit\nNorth,East,1,M\n",
+            "line 1: a list of demands has the columns",
+        ),
+        ("volume,from,to\n1,North,East\n", "line 1: a list of demands has the columns source, t"),
         ("", "no demand between"),
+        ("<graphml/>", "XML about <graphml>; give demands as CSV, as of REPETITA, or as of SNDlib"),
     ],
 )
 def test_wrong_demands_are_named(tmp_path, text, message):
@@ -180,6 +208,13 @@ def test_wrong_demands_are_named(tmp_path, text, message):
     with pytest.raises(InstanceError, match=message) as caught:
         read(sample("islands.txt"), demands=path)
     assert str(path) in str(caught.value)
+
+
+def test_a_name_that_is_not_utf_8_is_told_so(tmp_path):
+    path = tmp_path / "demands.csv"
+    path.write_bytes("source,target,volume\nN\u00f6rth,East,1\n".encode("latin-1"))
+    with pytest.raises(InstanceError, match="line 2: the name of a node .* not UTF-8"):
+        read(sample("islands.txt"), demands=path)
 
 
 def test_demands_go_with_networks_alone():

@@ -102,7 +102,7 @@ def test_attack_steps_are_readable(tmp_path):
         ("kite.gr", "min-vertex", "s vc 8 1\n1\n", "line 1: 8 nodes, but 'kite' has 7"),
         ("kite.gr", "min-vertex", "s vc 7 2\n1\n", "line 1: declares 2 nodes, but lists 1"),
         ("kite.gr", "min-vertex", "s vc 7 1\n8\n", "line 2: a node is 8, it must be 1 to 7"),
-        ("kite.gr", "min-vertex", "s vc 7 2\n1\n1\n", "line 3: what it is about stands there"),
+        ("kite.gr", "min-vertex", "s vc 7 2\n1\n1\n", "line 3: the node 1 stands there twice"),
         ("kite.gr", "min-vertex", "1\n", "line 1: there is no line 's vc nodes size' before"),
         ("ring.rud", "max-cut", "node,side\n1,0\n", "nothing is said about '2'"),
         ("ring.rud", "max-cut", "node,side\n1,2\n", "line 2: a side is 2, it must be 0 to 1"),
@@ -113,13 +113,20 @@ def test_attack_steps_are_readable(tmp_path):
         ),
         (
             "islands.txt", "ospf", "source,target,weight\nEast,North,1\nNorth,East,1\n",
-            "line 3: what it is about stands there already",
+            "line 3: the link 'North-East' stands there twice",
         ),
         ("islands.txt", "ospf", "source,target,weight\nEast,North,0\n", "a weight is 0, it must be 1"),
         ("islands.txt", "traffic", "path\nNorth,West\n", "line 2: no demand from 'North' to 'West'"),
         ("islands.txt", "traffic", "path\nNorth,East,East,South\n", "comes to a node twice"),
+        (
+            "islands.txt", "traffic", "path\nNorth,South\nNorth,South\n",
+            "line 3: the demand 'North-South' stands there twice",
+        ),
         ("islands.txt", "traffic", "path\nNorth,South\n", "no path from 'South' to 'North'"),
-        ("cluster.json", "placement", "vm,pm\nweb,rack9\n", "line 2: the instance has no 'rack9'"),
+        (
+            "cluster.json", "placement", "vm,pm\nweb,rack9\n",
+            "line 2: the instance has no 'rack9'; did you mean 'rack",
+        ),
         (
             "office.json", "cyber-path", "step,source,target,vulnerability\n2,desk,desk,x\n",
             "line 2: this should be step 1",

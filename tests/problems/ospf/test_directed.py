@@ -84,9 +84,27 @@ def test_steps_and_previews_equal_those_from_scratch(max_weight):
                 break
 
 
-def test_changes_of_the_search_equal_those_from_scratch():
+def with_nodes_apart(instance):
+    """The same beside three nodes, two of which one link joins; every other network undirected."""
+    arrays, n = dict(instance.arrays), instance.params["nodes"]
+    params = {**instance.params, "nodes": n + 3}
+    if n % 2:
+        del params["directed"]
+        _, kept = np.unique(np.sort(arrays["edges"], axis=0), axis=1, return_index=True)
+        for name in ("edges", "capacities", "weights"):
+            arrays[name] = arrays[name][..., kept]
+    arrays["edges"] = np.concatenate([arrays["edges"], [[n + 2], [n]]], axis=1)
+    for name in ("capacities", "weights"):
+        arrays[name] = np.append(arrays[name], 2)
+    return replace(instance, size=len(arrays["weights"]), arrays=arrays, params=params)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_changes_of_the_search_equal_those_from_scratch(apart):
     for seed in range(40):
         instance = directed_network(seed, 5 if seed % 2 else 300)
+        if apart:
+            instance = with_nodes_apart(instance)
         scenarios, routing, choice = prepare(instance)
         rng = np.random.default_rng(seed)
         weights = choice.before.copy()

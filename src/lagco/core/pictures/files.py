@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,15 @@ _NARROWEST = 0.3  # height over width of a drawing, or width over height
 _INSIDE = 0.98  # share of a figure that titles and legends may take
 
 
+@contextmanager
+def _boxes_for_unknown_signs() -> Iterator[None]:
+    """Signs that the font lacks become boxes, without a warning for each of them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from")
+        yield
+
+
+@_boxes_for_unknown_signs()
 def rgb_array(
     draw: Callable[[Any], None], side: float = SIDE, dpi: float = DPI
 ) -> npt.NDArray[np.uint8]:
@@ -34,6 +45,7 @@ def rgb_array(
     return np.ascontiguousarray(np.asarray(canvas.buffer_rgba())[..., :3])
 
 
+@_boxes_for_unknown_signs()
 def save_picture(
     draw: Callable[[Any], None],
     path: str | Path,
@@ -59,6 +71,7 @@ def save_picture(
     write_atomically(path, stream.getvalue())
 
 
+@_boxes_for_unknown_signs()
 def save_figure(figure: Any, path: str | Path, dpi: float = DPI) -> None:
     """Write a matplotlib figure to a file; the suffix sets the format."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg

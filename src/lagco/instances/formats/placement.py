@@ -163,7 +163,9 @@ class Machines:
         vms, demands, capacities = (
             document.content["vms"], arrays["vm_demands"], arrays["pm_capacities"],
         )  # fmt: skip
-        too_large = (demands > capacities.max(axis=0)).any(axis=1)
+        sizes, of = np.unique(demands, axis=0, return_inverse=True)
+        lacking = [not (size <= capacities).all(axis=1).any() for size in sizes]
+        too_large = np.array(lacking)[of.reshape(-1)]
         if too_large.any():
             reason = "it is too large for every physical machine"
             raise document.error(("vms", int(too_large.argmax())), reason)
@@ -180,7 +182,13 @@ class Machines:
         for position, host in enumerate(hosts):
             free[host] -= demands[position]
             if (free[host] < 0.0).any():
-                reason = f"{shown(vms[position]['host'])} has no room left for it"
+                r = int(free[host].argmin())
+                used = demands[: position + 1, r][np.array(hosts[: position + 1]) == host].sum()
+                reason = (
+                    f"{shown(vms[position]['host'])} has no room left for it: {used:g} of "
+                    f"{capacities[host, r]:g} {RESOURCES[r]} with those before it; give what may "
+                    "be allocated as its capacity"
+                )
                 raise document.error(("vms", position, "host"), reason)
         return np.array(hosts, dtype=np.int32)
 

@@ -83,7 +83,7 @@ def read(
     Args:
         path: the file.
         problem: what it shall serve; the format's default without.
-        demands: CSV file with the demands of a network, instead of its own.
+        demands: file with the demands of a network, instead of its own (CSV, REPETITA, SNDlib).
         hosts: table of physical machines (CSV), where the file is a table of virtual ones.
         columns: columns of these tables by what they hold, such as ``name=vm_id,pe=vcpus``.
         catalogue: own vulnerabilities of an inventory of hosts (CSV or JSON).

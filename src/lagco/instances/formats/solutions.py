@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.errors import InstanceError
+from lagco.errors import InstanceError, close_to
 from lagco.instances.formats.format import Format
 from lagco.instances.formats.hosts import host_names
 from lagco.instances.formats.networks.topology import node_names
@@ -71,7 +71,9 @@ def _table(source: Source, head: tuple[str, ...]) -> list[tuple[int, list[str]]]
 
 def _place(source: Source, names: dict[str, int], name: str, line: int) -> int:
     if name not in names:
-        raise source.error(f"the instance has no {shown(name)}", line)
+        near = close_to(name, names)
+        hint = f"; did you mean {shown(near[0])}?" if near else ""
+        raise source.error(f"the instance has no {shown(name)}{hint}", line)
     return names[name]
 
 
@@ -79,9 +81,11 @@ def _index(names: list[str]) -> dict[str, int]:
     return {name: place for place, name in enumerate(names)}
 
 
-def _once(source: Source, values: dict[Any, Any], key: Any, value: Any, line: int) -> None:
+def _once(
+    source: Source, values: dict[Any, Any], key: Any, value: Any, line: int, what: str
+) -> None:
     if key in values:
-        raise source.error("what it is about stands there already", line)
+        raise source.error(f"{what} stands there twice; leave one of the lines out", line)
     values[key] = value
 
 
@@ -121,7 +125,8 @@ def read_cover(source: Source, instance: Instance) -> Array:
         else:
             if len(parts) != 1:
                 raise source.error(f"expected a node, got {shown(text)}", line)
-            _once(source, chosen, source.integer(parts[0], "a node", line, 1, n) - 1, 1, line)
+            node = source.integer(parts[0], "a node", line, 1, n)
+            _once(source, chosen, node - 1, 1, line, f"the node {node}")
     if declared is None:
         raise source.error("there is no line 's vc nodes size'")
     if declared != len(chosen):
@@ -170,7 +175,8 @@ def read_sides(source: Source, instance: Instance) -> Array:
     found: dict[int, int] = {}
     for line, (node, side) in _table(source, _SIDES):
         place = source.integer(node, "a node", line, 1, instance.size) - 1
-        _once(source, found, place, source.integer(side, "a side", line, 0, 1), line)
+        value = source.integer(side, "a side", line, 0, 1)
+        _once(source, found, place, value, line, f"the node {place + 1}")
     names = [str(number + 1) for number in range(instance.size)]
     return _complete(source, found, names).astype(np.int8)
 
@@ -193,13 +199,8 @@ def read_weights(source: Source, instance: Instance) -> Array:
         ends = (_place(source, known, u, line), _place(source, known, v, line))
         if ends not in place:
             raise source.error(f"there is no link between {shown(u)} and {shown(v)}", line)
-        _once(
-            source,
-            weights,
-            place[ends],
-            source.integer(weight, "a weight", line, 1, MAX_WEIGHT),
-            line,
-        )
+        value = source.integer(weight, "a weight", line, 1, MAX_WEIGHT)
+        _once(source, weights, place[ends], value, line, f"the link {shown(f'{u}-{v}')}")
     return _complete(source, weights, [f"{names[u]}-{names[v]}" for u, v in links])
 
 
@@ -226,10 +227,12 @@ def read_paths(source: Source, instance: Instance) -> Array:
         nodes = [_place(source, known, cell, line) for cell in cells if cell]
         ends = (nodes[0], nodes[-1])
         if ends not in place:
-            raise source.error(f"no demand from {shown(cells[0])} to {shown(cells[-1])}", line)
+            first, last = (shown(names[node]) for node in ends)
+            raise source.error(f"no demand from {first} to {last}", line)
         if len(set(nodes)) < len(nodes):
             raise source.error("the path comes to a node twice", line)
-        _once(source, paths, place[ends], nodes, line)
+        between = shown(f"{names[nodes[0]]}-{names[nodes[-1]]}")
+        _once(source, paths, place[ends], nodes, line, f"the demand {between}")
     for number, (s, t) in enumerate(demands):
         if number not in paths:
             raise source.error(f"no path from {shown(names[s])} to {shown(names[t])}")
@@ -253,7 +256,8 @@ def read_allocation(source: Source, instance: Instance) -> Array:
     hosts: dict[int, int] = {}
     for line, (vm, pm) in _table(source, _ALLOCATION):
         host = _place(source, pm_index, pm, line)
-        _once(source, hosts, _place(source, vm_index, vm, line), host, line)
+        place = _place(source, vm_index, vm, line)
+        _once(source, hosts, place, host, line, f"the machine {shown(vm)}")
     return _complete(source, hosts, vms)
 
 

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable, Iterator
 
 from lagco.instances.formats.source import Source
+from lagco.results.numbers import of_things
 
 SEPARATORS = (",", ";", "\t")
 #: longest first line
@@ -43,7 +44,11 @@ def header(source: Source) -> list[str]:
     if not text or len(text) > MAX_HEADER:
         return []
     mark = separator(source) or ","
-    return [cell.strip().strip('"').lower() for cell in text.split(mark)]
+    try:
+        cells = next(csv.reader([text], delimiter=mark, strict=True))
+    except csv.Error:  # `rows` says what is wrong with it
+        cells = text.split(mark)
+    return [cell.strip().lower() for cell in cells]
 
 
 def table_of(source: Source) -> list[dict[str, str]]:
@@ -58,7 +63,12 @@ def table_of(source: Source) -> list[dict[str, str]]:
     table = []
     for line, cells in list(rows(source))[1:]:
         if len(cells) != len(columns):
-            raise source.error(f"{len(cells)} cells below {len(columns)} columns", line)
+            quoted = f"; a cell with {separator(source) or ','!r} in it stands in quotes"
+            raise source.error(
+                f"{of_things(len(cells), 'cells')} below {of_things(len(columns), 'columns')}"
+                f"{quoted if len(cells) > len(columns) else ''}",
+                line,
+            )
         table.append(dict(zip(columns, cells, strict=True)))
     return table
 

@@ -16,7 +16,6 @@ from typing import Any
 
 from lagco.errors import InstanceError, UsageError, suggest
 from lagco.instances.formats.networks import demands as demand_table
-from lagco.instances.formats.networks import sndlib
 from lagco.instances.formats.networks.topology import Topology, node_names
 from lagco.instances.formats.source import MAX_BYTES, MAX_TREE_BYTES, Source
 from lagco.instances.formats.table import header, rows
@@ -82,25 +81,13 @@ def _matrices(path: Path, names: list[str]) -> Iterator[tuple[float, list[Any], 
 
 def _volumes(source: Source, names: list[str]) -> list[Any]:
     """Source, target and volume of the demands of one matrix."""
-    if sndlib.matches_xml(source):
-        matrix = sndlib.read_xml(source)
-    elif sndlib.matches(source):
-        matrix = sndlib.read(source)
-    elif not source.text.strip():
-        return []
-    else:
-        empty = Topology("series", names=list(names), positions=[None] * len(names))
-        matrix = demand_table.with_demands(empty, source)
-    unknown = next((name for name in matrix.names if name not in names), None)
-    if unknown is not None:
-        raise source.error(
-            f"{suggest('node', unknown, names)}; the network has to have every node of its series"
-        )
+    matrix = Topology("series", names=list(names), positions=[None] * len(names))
+    if source.text.strip():
+        demand_table.add_demands(matrix, source)
     sums: dict[tuple[int, int], float] = {}
     for s, t, volume in matrix.demands:
         sums[s, t] = sums.get((s, t), 0.0) + volume
-    own = matrix.names
-    return [(own[s], own[t], volume) for (s, t), volume in sums.items()]
+    return [(names[s], names[t], volume) for (s, t), volume in sums.items()]
 
 
 def _filled(

@@ -13,6 +13,9 @@ from lagco.instances import Instance
 from lagco.instances.formats.networks.topology import node_names
 from lagco.problems.networks.network import Network, heads_of, tails_of
 
+#: number of a name that several links or demands have: A-B to C, and A to B-C
+_SEVERAL = -1
+
 
 def link_names(instance: Instance) -> list[str]:
     """Names of the links, as the names of their ends: A-B."""
@@ -35,22 +38,37 @@ def link_places(instance: Instance) -> dict[str, int]:
     The names that are listed come first.
     """
     names = node_names(instance)
-    pairs = instance.array("edges").T.tolist()
-    places = {f"{names[u]}-{names[v]}": e for e, (u, v) in enumerate(pairs)}
+    places = _places(link_names(instance))
     if not instance.params.get("directed", False):
-        for e, (u, v) in enumerate(pairs):
-            places.setdefault(f"{names[v]}-{names[u]}", e)
+        back = _places([f"{names[v]}-{names[u]}" for u, v in instance.array("edges").T.tolist()])
+        places |= {name: e for name, e in back.items() if name not in places}
     return places
+
+
+def demand_places(instance: Instance) -> dict[str, int]:
+    """Numbers of the demands by name."""
+    return _places(demand_names(instance))
+
+
+def _places(names: Sequence[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for number, name in enumerate(names):
+        found[name] = _SEVERAL if name in found else number
+    return found
 
 
 def place_of(kind: str, name: str, places: Mapping[str, int], row: int) -> int:
     """Number of the link or demand of that name in a row of a table.
 
     Raises:
-        InstanceError: there is none; near names are listed.
+        InstanceError: there is none, near names are listed; or more than one.
     """
     if name not in places:
         raise InstanceError(f"row {row}: {suggest(kind, name, list(places))}")
+    if places[name] == _SEVERAL:
+        raise InstanceError(
+            f"row {row}: more than one {kind} is called {name!r}; rename a node of them"
+        )
     return places[name]
 
 

@@ -31,7 +31,7 @@ def limits_from(instance: Instance, table: Sequence[Mapping[str, str]]) -> dict[
     links = instance.array("edges").shape[1]
     fixed = np.array(instance.arrays.get("fixed", np.zeros(links, dtype=np.int8)))
     lowest, highest = (part.copy() for part in weight_ranges(instance))
-    ranged = False
+    ranged: set[int] = set()
     for number, row in enumerate(table, start=1):
         name = row.get("link") or row.get("element", "")
         e = place_of("link", name, places, number)
@@ -39,7 +39,9 @@ def limits_from(instance: Instance, table: Sequence[Mapping[str, str]]) -> dict[
         if not low and not high:
             fixed[e] = 1
             continue
-        ranged = True
+        if e in ranged:
+            raise InstanceError(f"row {number}: {name} has a range already; give one of them")
+        ranged.add(e)
         lowest[e] = _weight(low, number) if low else 1
         highest[e] = _weight(high, number) if high else max(LARGEST_WEIGHT, 1)
         if lowest[e] > highest[e]:

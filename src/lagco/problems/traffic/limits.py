@@ -12,7 +12,7 @@ from lagco.errors import InstanceError
 from lagco.instances import Instance
 from lagco.problems.networks.elements import (
     checked_columns,
-    demand_names,
+    demand_places,
     link_places,
     place_of,
 )
@@ -29,10 +29,10 @@ def limits_from(instance: Instance, table: Sequence[Mapping[str, str]]) -> dict[
     Columns: ``demand`` (or ``element``), ``link``, or both, one of which is empty in a row.
     """
     checked_columns(table, _COLUMNS, "what may not change")
-    demands = {name: number for number, name in enumerate(demand_names(instance))}
+    demands = demand_places(instance)
     links = link_places(instance)
-    count = instance.array("edges").shape[1]
-    fixed = np.array(instance.arrays.get("fixed", np.zeros(len(demands), dtype=np.int8)))
+    count, paths = (instance.array(name).shape[1] for name in ("edges", "demands"))
+    fixed = np.array(instance.arrays.get("fixed", np.zeros(paths, dtype=np.int8)))
     forbidden = np.array(instance.arrays.get(FORBIDDEN, np.zeros(count, dtype=np.int8)))
     for number, row in enumerate(table, start=1):
         demand, link = row.get("demand") or row.get("element", ""), row.get("link", "")

@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Header, Path, Request, Response, UploadFile
 
+from lagco.errors import suggest
 from lagco.serve.options import ServeOptions
 from lagco.serve.serving import models
 from lagco.serve.serving.decisions import Decisions
-from lagco.serve.serving.faults import MEDIA_TYPE
+from lagco.serve.serving.faults import MEDIA_TYPE, Fault
 from lagco.serve.serving.metrics import Metrics
 from lagco.serve.serving.service import Service
 from lagco.serve.working.uploads import FILES
@@ -71,6 +72,21 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def answered(told: dict[str, Any]) -> Response:
     """An answer that is not looked at once more, where there are many."""
     return Response(compact_json(told), media_type="application/json")
+
+
+async def _no_other_fields(request: Request) -> None:
+    """Refuse fields of a form that would not count: of other names, or given more than once."""
+    known = [field.alias for field in request.scope["route"].dependant.body_params]
+    given = [name for name, _ in (await request.form()).multi_items()]
+    for name in given:
+        if name not in known:
+            raise Fault(422, suggest("field", name, known))
+        if given.count(name) > 1:
+            raise Fault(422, f"{name}: stands there {given.count(name)} times; give it once")
+
+
+#: of routes that read a form
+AS_DECLARED = Depends(_no_other_fields)
 
 
 async def contents(**given: UploadFile | None) -> tuple[dict[str, str], list[bytes]]:

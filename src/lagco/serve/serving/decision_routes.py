@@ -14,6 +14,7 @@ from fastapi.responses import StreamingResponse
 from lagco.errors import suggest
 from lagco.serve.serving import models
 from lagco.serve.serving.asked import (
+    AS_DECLARED,
     Behind,
     Id,
     Key,
@@ -94,7 +95,7 @@ async def undo(behind: Behind, id: Id, number: Number, key: Key = None) -> model
     return models.Settled(**await behind.decisions.settle(id, number, "undo", True, key))
 
 
-@router.post("/decide", responses=refusals(415, 429, 503))
+@router.post("/decide", responses=refusals(415, 429, 503), dependencies=[AS_DECLARED])
 async def decide_once(
     behind: Behind,
     file: Annotated[UploadFile, File(description="instance file of any format that lagco reads")],

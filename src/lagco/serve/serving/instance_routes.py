@@ -14,6 +14,7 @@ from lagco.problem_table import ENTRIES
 from lagco.problems import problem_class
 from lagco.serve.serving import models
 from lagco.serve.serving.asked import (
+    AS_DECLARED,
     MOST_NUMBER,
     Behind,
     Id,
@@ -78,7 +79,12 @@ def _problem(name: str) -> models.ServedProblem:
     )
 
 
-@router.post("/instances", status_code=201, responses=refusals(409, 415, 429, 503))
+@router.post(
+    "/instances",
+    status_code=201,
+    responses=refusals(409, 415, 429, 503),
+    dependencies=[AS_DECLARED],
+)
 async def create(
     behind: Behind,
     file: Annotated[UploadFile, File(description="instance file of any format that lagco reads")],

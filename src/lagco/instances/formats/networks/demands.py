@@ -1,8 +1,9 @@
-"""Traffic demands as CSV, to go with a topology.
+"""Traffic demands in a file of their own, to go with a topology.
 
-Three forms are read: a list ``source,target,volume``; a matrix with the names of the nodes in the
-first row and column (rows are sources); a matrix of bare numbers in the order of the nodes. What a
-node sends to itself does not count.
+The file is one of SNDlib with demands, one of REPETITA, or CSV. Three forms of CSV are read: a list
+``source,target,volume``; a matrix with the names of the nodes in the first row and column (rows are
+sources); a matrix of bare numbers in the order of the nodes. What a node sends to itself does not
+count.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lagco.instances.formats.format import Format, spelled
-from lagco.instances.formats.networks import repetita
+from lagco.instances.formats.networks import repetita, sndlib
+from lagco.instances.formats.networks.markup import root_tag
 from lagco.instances.formats.networks.topology import Topology, node_names
 from lagco.instances.formats.source import Source, clean
 from lagco.instances.formats.table import header, rows, separator, written
@@ -53,13 +55,26 @@ def with_demands(topology: Topology, source: Source) -> Topology:
     changed = replace(
         topology, demands=[], notes=[*topology.notes, f"demands of {clean(source.path.name)}"]
     )
-    if repetita.matches_demands(source):
-        repetita.add_demands(changed, source)
-    else:
-        _add_table(changed, source)
+    add_demands(changed, source)
     if not any(volume > 0.0 for _, _, volume in changed.demands):
         raise source.error("there is no demand between two different nodes")
     return changed
+
+
+def add_demands(topology: Topology, source: Source) -> None:
+    """Add the demands of a file of any form to a network."""
+    if repetita.matches_demands(source):
+        repetita.add_demands(topology, source)
+    elif sndlib.matches_xml(source):
+        sndlib.add_demands_xml(topology, source)
+    elif sndlib.matches(source):
+        sndlib.add_demands(topology, source)
+    elif (tag := root_tag(source)) is not None:
+        raise source.error(
+            f"XML about <{clean(tag)}>; give demands as CSV, as of REPETITA, or as of SNDlib"
+        )
+    else:
+        _add_table(topology, source)
 
 
 def _add_table(changed: Topology, source: Source) -> None:
@@ -91,7 +106,7 @@ def _add_table(changed: Topology, source: Source) -> None:
             count += 1
         if count < len(names):
             raise source.error(f"{of_things(count, 'rows')} for {of_things(len(names), 'nodes')}")
-    else:
+    elif not _refers_to_columns(head, names):
         targets = head[1:]
         _refuse_repeated(source, targets, line)
         begun: list[str] = []
@@ -101,6 +116,16 @@ def _add_table(changed: Topology, source: Source) -> None:
             if len(begun) > len(names):
                 raise source.error(f"more rows than the network has nodes ({len(names)})", line)
         _refuse_repeated(source, begun, None)
+    else:
+        raise source.error(
+            f"a list of demands has the columns source, target, volume, got {shown(head)}", line
+        )
+
+
+def _refers_to_columns(head: list[str], names: list[str]) -> bool:
+    """Whether a first row is that of a list, of other columns or in another order."""
+    words = {cell.lower() for cell in head if cell not in names}
+    return not words.isdisjoint(_SOURCE) and not words.isdisjoint(_TARGET)
 
 
 def _add_row(

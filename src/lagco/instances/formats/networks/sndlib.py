@@ -8,7 +8,7 @@ limits on the length of paths do not count.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from itertools import islice
 
@@ -22,7 +22,6 @@ from lagco.instances.instance import Instance
 from lagco.store import shown
 
 SIGNATURE = "?SNDlib native format"
-_SECTIONS = ("NODES", "LINKS", "DEMANDS")
 _TOKEN = re.compile(r"[()]|[^\s()]+")
 _HEADER = re.compile(r"\?SNDlib native format;\s*+type:\s*+([a-z]++)", re.IGNORECASE)
 _NAMESPACE = "http://sndlib.zib.de/network"
@@ -98,27 +97,7 @@ def read(source: Source) -> Topology:
     if kind and kind[1].lower() != "network":
         raise source.error(f"a {clean(kind[1].lower(), 40)} of SNDlib; only networks are read", 1)
     topology = Topology("sndlib")
-    tokens = _Tokens(source)
-    seen: set[str] = set()
-    while tokens.ahead is not None:
-        section = tokens.next("a section")
-        tokens.expect("(", f"after {shown(section)[1:-1]}")
-        if section in seen:
-            raise source.error(f"a second section {section}", tokens.line)
-        seen.add(section)
-        if section not in _SECTIONS:
-            tokens.skip()
-            continue
-        if "NODES" not in seen:
-            raise source.error(f"{section} comes before NODES", tokens.line)
-        while tokens.ahead != ")":
-            if section == "NODES":
-                _read_node(source, tokens, topology)
-            elif section == "LINKS":
-                _read_link(source, tokens, topology)
-            else:
-                _read_demand(source, tokens, topology)
-        tokens.expect(")", f"at the end of {section}")
+    seen = _read_sections(source, topology, _ENTRIES)
     for section in ("NODES", "LINKS"):
         if section not in seen:
             raise source.error(f"there is no section {section}")
@@ -177,6 +156,41 @@ def _read_demand(source: Source, tokens: _Tokens, topology: Topology) -> None:
     topology.add_demand(source, *ends, volume, line)
 
 
+#: what reads the entries of a section
+_ENTRIES = {"NODES": _read_node, "LINKS": _read_link, "DEMANDS": _read_demand}
+
+
+def _read_sections(
+    source: Source,
+    topology: Topology,
+    entries: Mapping[str, Callable[[Source, _Tokens, Topology], None]],
+) -> set[str]:
+    """Read the sections that `entries` knows, pass over the others; names of all of them."""
+    tokens = _Tokens(source)
+    seen: set[str] = set()
+    while tokens.ahead is not None:
+        section = tokens.next("a section")
+        tokens.expect("(", f"after {shown(section)[1:-1]}")
+        if section in seen:
+            raise source.error(f"a second section {section}", tokens.line)
+        seen.add(section)
+        read_entry = entries.get(section)
+        if read_entry is None:
+            tokens.skip()
+            continue
+        if "NODES" not in seen:
+            raise source.error(f"{section} comes before NODES", tokens.line)
+        while tokens.ahead != ")":
+            read_entry(source, tokens, topology)
+        tokens.expect(")", f"at the end of {section}")
+    return seen
+
+
+def add_demands(topology: Topology, source: Source) -> None:
+    """Add the demands of a file in the native format to another network, by names of nodes."""
+    _read_sections(source, topology, {"DEMANDS": _read_demand})
+
+
 def _settle(topology: Topology) -> None:
     """Links that are listed in both directions are meant as directed."""
     pairs = {link[:2] for link in topology.links}
@@ -215,12 +229,21 @@ def read_xml(source: Source) -> Topology:
         if link.first("routingCost") is not None:
             weight = _number(source, link, "routingCost", low=0.0)
         topology.add_link(source, u, v, capacity, link.line, weight or None)
+    _add_listed_demands(source, root, topology)
+    _settle(topology)
+    return topology
+
+
+def add_demands_xml(topology: Topology, source: Source) -> None:
+    """Add the demands of an XML file to another network, by names of nodes."""
+    _add_listed_demands(source, parse(source), topology)
+
+
+def _add_listed_demands(source: Source, root: Element, topology: Topology) -> None:
     for demand in _listed(root, "demands", "demand"):
         u, v = text_of(source, demand, "source"), text_of(source, demand, "target")
         volume = _number(source, demand, "demandValue", low=0.0)
         topology.add_demand(source, u, v, volume, demand.line)
-    _settle(topology)
-    return topology
 
 
 def _listed(element: Element, group: str, tag: str) -> Iterator[Element]:

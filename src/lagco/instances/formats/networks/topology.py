@@ -105,6 +105,7 @@ class Topology:
         found = self._index.get(name)
         found = self.aliases.get(name) if found is None else found
         if found is None:
+            source.named(name, "the name of a node", line)
             raise source.error(self._unknown(name), line)
         return found
 

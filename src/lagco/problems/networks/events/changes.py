@@ -2,7 +2,8 @@
 
 What is out of service is put aside and comes back with what it had: links that are down or lead to
 a node that is, and demands whose ends no links join. Weights keep their values, a path over a link
-that is gone is replaced by the fewest hops.
+that is gone is replaced by the fewest hops. The two directions of a link fail together, also where
+each is a link of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from lagco.arrays import Array
 from lagco.core.events import Draft, EventType, number, rows, text
 from lagco.instances import Instance
 from lagco.instances.formats.networks.topology import node_names
-from lagco.problems.networks.network import MOST_AMOUNT, SMALLEST_AMOUNT
+from lagco.problems.networks.network import DIRECTED, MOST_AMOUNT, SMALLEST_AMOUNT
 from lagco.store import shown
 
 _SOURCE, _TARGET = text("node that traffic comes from"), text("node that it goes to")
@@ -93,24 +94,23 @@ def _change_demand(draft: Draft, source: str, target: str, volume: float) -> Non
 
 
 def _take_link_down(draft: Draft, source: str, target: str) -> None:
-    row, aside = _link(draft, source, target)
+    links, aside = _links(draft, source, target)
     _flag_links(draft)
     if aside:
-        _set(draft, "down_aside", row, 1)  # it was out of service with one of its nodes
+        _set(draft, "down_aside", links, 1)  # it was out of service with one of its nodes
         return
-    _set(draft, "down", row, 1)
-    draft.put_aside("links", [row])
+    _set(draft, "down", links, 1)
+    draft.put_aside("links", links)
     _settle(draft)
 
 
 def _bring_link_up(draft: Draft, source: str, target: str) -> None:
     names = node_names(draft.before)
     u, v = draft.named("node", source, names), draft.named("node", target, names)
-    row = _row_of(draft.aside("edges"), u, v, either=True)
-    down = draft.aside("down")
-    if row is None or down is None or not down[row]:
+    links, down = _rows_between(draft.aside("edges"), u, v), draft.aside("down")
+    if down is None or not down[links].any():
         raise draft.error(f"the link {source}-{target} is not down")
-    _set(draft, "down_aside", row, 0)
+    _set(draft, "down_aside", links, 0)
     _bring_links_back(draft)
     _settle(draft)
 
@@ -140,10 +140,15 @@ def _bring_node_up(draft: Draft, node: str) -> None:
 
 
 def _change_capacity(draft: Draft, source: str, target: str, capacity: float) -> None:
-    row, aside = _link(draft, source, target)
+    links, aside = _links(draft, source, target)
     if aside:
         raise draft.error(f"the link {source}-{target} is down: let it come up first")
-    _set(draft, "capacities", row, capacity)
+    if draft.params.get(DIRECTED):
+        names = node_names(draft.before)
+        links = links[draft.arrays["edges"][0, links] == names.index(source)]
+        if not links.size:
+            raise draft.error(f"there is no link from {source} to {target}")
+    _set(draft, "capacities", links, capacity)
 
 
 EVENTS = {
@@ -160,8 +165,8 @@ EVENTS = {
         {"source": _SOURCE, "target": _TARGET, "volume": _VOLUME},
     ),
     "link-down": EventType(
-        "a link fails; paths over it are replaced by the fewest hops, demands whose ends nothing "
-        "joins any more wait",
+        "a link fails, in both directions; paths over it are replaced by the fewest hops, demands "
+        "whose ends nothing joins any more wait",
         _take_link_down,
         {"source": _ONE_END, "target": _OTHER_END},
     ),
@@ -181,7 +186,7 @@ EVENTS = {
         {"node": text("the node")},
     ),
     "capacity": EventType(
-        "a link has another capacity",
+        "a link has another capacity, where links are directed from source to target alone",
         _change_capacity,
         {"source": _ONE_END, "target": _OTHER_END, "capacity": _CAPACITY},
     ),
@@ -220,37 +225,47 @@ def _bring_links_back(draft: Draft) -> None:
 
 def _settle(draft: Draft) -> None:
     """Let demands wait whose ends no links join, and serve those again that some do."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    n, (u, v) = int(draft.params["nodes"]), draft.arrays["edges"]
-    graph = csr_array((np.ones(len(u)), (u, v)), shape=(n, n))
-    part = connected_components(graph, directed=False)[1]
     waiting = draft.aside("demands")
     if waiting is not None:
-        draft.bring_back("demands", part[waiting[0]] == part[waiting[1]])
-    source, target = draft.arrays["demands"]
-    cut = part[source] != part[target]
+        draft.bring_back("demands", _joined(draft, waiting))
+    cut = ~_joined(draft, draft.arrays["demands"])
     if cut.all():
         raise draft.error("no demand could be served any more; an instance has at least one")
     if cut.any():
         draft.put_aside("demands", cut)
 
 
-def _link(draft: Draft, source: str, target: str) -> tuple[int, bool]:
-    """Row of a link that is not down, and whether it is out of service with one of its nodes."""
+def _joined(draft: Draft, pairs: Array) -> Array:
+    """Flags (k,) of the pairs of nodes (2, k) of which links lead from the first to the second."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components, dijkstra
+
+    n, (u, v) = int(draft.params["nodes"]), draft.arrays["edges"]
+    graph = csr_array((np.ones(len(u)), (u, v)), shape=(n, n))
+    directed = bool(draft.params.get(DIRECTED))
+    part = connected_components(graph, directed, connection="strong")[1]
+    joined = np.asarray(part[pairs[0]] == part[pairs[1]])
+    if directed and not joined.all():  # from one part to another there may be a way, but not back
+        sources, rows = np.unique(pairs[0, ~joined], return_inverse=True)
+        hops = dijkstra(graph, indices=sources, unweighted=True)
+        joined[~joined] = np.isfinite(hops[rows, pairs[1, ~joined]])
+    return joined
+
+
+def _links(draft: Draft, source: str, target: str) -> tuple[Array, bool]:
+    """Rows of a link that is not down, and whether it is out of service with one of its nodes."""
     names = node_names(draft.before)
     u, v = draft.named("node", source, names), draft.named("node", target, names)
-    row = _row_of(draft.arrays["edges"], u, v, either=True)
-    if row is not None:
-        return row, False
-    row = _row_of(draft.aside("edges"), u, v, either=True)
-    if row is None:
+    rows = _rows_between(draft.arrays["edges"], u, v)
+    if rows.size:
+        return rows, False
+    rows = _rows_between(draft.aside("edges"), u, v)
+    if not rows.size:
         raise draft.error(f"there is no link {source}-{target}")
     down = draft.aside("down")
-    if down is not None and down[row]:
+    if down is not None and down[rows].any():
         raise draft.error(f"the link {source}-{target} is down already")
-    return row, True
+    return rows, True
 
 
 def _flag_links(draft: Draft) -> None:
@@ -261,9 +276,9 @@ def _flag_links(draft: Draft) -> None:
             draft.arrays[f"down{suffix}"] = np.zeros(edges.shape[1], dtype=np.int8)
 
 
-def _set(draft: Draft, name: str, row: int, value: Any) -> None:
+def _set(draft: Draft, name: str, rows: Any, value: Any) -> None:
     array = draft.arrays[name].copy()
-    array[row] = value
+    array[rows] = value
     draft.arrays[name] = array
 
 
@@ -272,15 +287,20 @@ def _is_down(draft: Draft, node: int) -> bool:
     return down is not None and bool(down[node])
 
 
-def _row_of(pairs: Array | None, u: int, v: int, *, either: bool = False) -> int | None:
-    """Where a pair stands in (2, k), in either direction if that is meant; None if nowhere."""
+def _row_of(pairs: Array | None, u: int, v: int) -> int | None:
+    """Where a pair stands in (2, k); None if nowhere."""
     if pairs is None:
         return None
-    found = (pairs[0] == u) & (pairs[1] == v)
-    if either:
-        found |= (pairs[0] == v) & (pairs[1] == u)
-    places = np.flatnonzero(found)
+    places = np.flatnonzero((pairs[0] == u) & (pairs[1] == v))
     return int(places[0]) if places.size else None
+
+
+def _rows_between(edges: Array | None, u: int, v: int) -> Array:
+    """Rows of the link between two nodes in (2, k): of both directions, where each has a row."""
+    if edges is None:
+        return np.zeros(0, dtype=np.int64)
+    first, second = edges
+    return np.flatnonzero(((first == u) & (second == v)) | ((first == v) & (second == u)))
 
 
 def _codes(pairs: Array, n: int) -> Array:

@@ -68,6 +68,8 @@ class _Links:
     def __init__(self, instance: Instance, rng: np.random.Generator) -> None:
         names = node_names(instance)
         edges = np.asarray(instance.array("edges"))
+        _, first = np.unique(np.sort(edges, axis=0), axis=1, return_index=True)
+        edges = edges[:, np.sort(first)]  # of directed links, whose directions fail together
         self._n = len(names)
         self._edges = edges
         self._ends = [(names[u], names[v]) for u, v in edges.T.tolist()]

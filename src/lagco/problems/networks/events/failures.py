@@ -26,7 +26,7 @@ def failures_of(instance: Instance, given: str | Path) -> Mapping[str, Mapping[s
     Args:
         instance: the network.
         given: ``links``, or a table (CSV) with the columns ``group`` and ``link``, a row for every
-            link of a group.
+            link of a group, whose two directions fail together.
     """
     groups = _every_link(instance) if str(given) == LINKS else _groups(instance, given)
     before = instance.arrays.get(FAILED, np.zeros(instance.array("edges").shape[1], dtype=np.int8))
@@ -41,17 +41,22 @@ def failures_of(instance: Instance, given: str | Path) -> Mapping[str, Mapping[s
 def _every_link(instance: Instance) -> dict[str, list[int]]:
     """Links by name; the two directions of one fail together."""
     names = link_names(instance)
-    ends = [tuple(sorted(pair)) for pair in instance.array("edges").T.tolist()]
+    return {names[links[0]]: links for links in _by_ends(instance).values()}
+
+
+def _by_ends(instance: Instance) -> dict[tuple[int, ...], list[int]]:
+    """Links by the nodes that they join: both directions, where each is a link of its own."""
     found: dict[tuple[int, ...], list[int]] = {}
-    for e, pair in enumerate(ends):
-        found.setdefault(pair, []).append(e)
-    return {names[links[0]]: links for links in found.values()}
+    for e, pair in enumerate(instance.array("edges").T.tolist()):
+        found.setdefault(tuple(sorted(pair)), []).append(e)
+    return found
 
 
 def _groups(instance: Instance, given: str | Path) -> dict[str, list[int]]:
     if not Path(given).exists():
         raise UsageError(f"failures={str(given)!r}: give links, or a table that exists")
     source, places = Source.load(given), link_places(instance)
+    ends, by_ends = instance.array("edges").T.tolist(), _by_ends(instance)
     found: dict[str, list[int]] = {}
     for number, row in enumerate(table_of(source), start=1):
         if set(row) != _COLUMNS:
@@ -61,7 +66,7 @@ def _groups(instance: Instance, given: str | Path) -> dict[str, list[int]]:
             link = place_of("link", row["link"], places, number)
         except InstanceError as error:
             raise InstanceError(f"{given}: {error}") from None
-        found.setdefault(row["group"], []).append(link)
+        found.setdefault(row["group"], []).extend(by_ends[tuple(sorted(ends[link]))])
     if not found:
         raise source.error("there is no group")
     return found

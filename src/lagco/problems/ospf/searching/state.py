@@ -75,6 +75,7 @@ class Routing(NamedTuple):
         back: (S, A) and along those that reach them
         distance: (S, n, n), row t: from every node to destination t
         order: (S, n, n), row t: nodes by distance
+        reached: (n,) from how many nodes links lead to each destination, itself among them
         parts: (S, n, 2 E), row t: loads of the demands to t
         loads: (S, 2 E)
         powers: (S,) sums of the 16th powers of utilisations
@@ -91,6 +92,7 @@ class Routing(NamedTuple):
     back: Array
     distance: Array
     order: Array
+    reached: Array
     parts: Array
     loads: Array
     powers: Array
@@ -167,6 +169,7 @@ def new_routing(scenarios: Scenarios) -> Routing:
         steps if not network.directed else steps.copy(),
         tree,
         tree.copy(),
+        row.copy(),
         np.zeros((s, n, arcs)),
         np.zeros((s, arcs)),
         np.zeros(s),
@@ -195,7 +198,7 @@ def route_all(scenarios, routing, weights, queue):  # type: ignore[no-untyped-de
         for e in range(weights.shape[0]):
             _set_steps(scenarios, routing, s, e, weights[e])
         for t in scenarios.targets:
-            settle(
+            routing.reached[t] = settle(
                 t, network.back_first, network.tails, routing.back[s], queue,
                 routing.distance[s, t], routing.order[s, t],
             )  # fmt: skip
@@ -238,7 +241,7 @@ def _load(scenarios, routing, s, target, tree, part):  # type: ignore[no-untyped
     for d in range(first[target], first[target + 1]):
         routing.flow[sources[d]] += volumes[s, d]
     spread(
-        tree[0].shape[0] - 1, star_of(scenarios.network), routing.steps[s], scenarios.ecmp,
+        routing.reached[target] - 1, star_of(scenarios.network), routing.steps[s], scenarios.ecmp,
         tree[0], tree[1], routing.flow, routing.tight, part,
     )  # fmt: skip
 
@@ -266,7 +269,7 @@ def change(scenarios, routing, s, weights, links, news, commit):  # type: ignore
     distance, order, parts = routing.distance[s], routing.order[s], routing.parts[s]
     trial_distance, trial_order, trial_parts = routing.trial
     row, row_order, moved, is_moved = routing.scratch
-    n, touched, any_touched = distance.shape[0], routing.touched, False
+    touched, any_touched = routing.touched, False
     ways = (
         network.first, network.heads, routing.steps[s],
         network.back_first, network.tails, routing.back[s],
@@ -283,8 +286,8 @@ def change(scenarios, routing, s, weights, links, news, commit):  # type: ignore
             if not is_affected(far, u, v, old, new, directed):
                 continue
             if resettle(
-                (u, v, new, old, directed), ways, (far, near), n, (row, row_order),
-                (moved, is_moved),
+                (u, v, new, old, directed), ways, (far, near), routing.reached[t],
+                (row, row_order), (moved, is_moved),
             ):  # fmt: skip
                 copy_values(trial_distance[t], row)
                 copy_values(trial_order[t], row_order)
