@@ -260,7 +260,7 @@ BROKEN = {
     ),
     "preview ranks wrongly": (
         PreviewRanksWrongly,
-        r"\[preview\] preview\(\).*ranks action.*above.*objective",
+        r"\[preview\] preview\(\).*ranks action.*above.*objective.*still missing.*preview_key",
     ),
     "preview of wrong shape": (PreviewOfWrongShape, r"preview\(\).*shape \(\d, 1\) for \d actions"),
     "tracking misses": (

@@ -325,7 +325,9 @@ class _Check:
                         f"ranks action {shown(actions[i])} ({values[i]:.6g}) above "
                         f"{shown(actions[j])} ({values[j]:.6g}), but info[{key!r}] becomes "
                         f"{sign * reached[i]:.6g} and {sign * reached[j]:.6g}",
-                        "return values that order actions as the step does (higher is better)",
+                        "return values that order actions as the step does (higher is better); if "
+                        "it is an unfinished state's objective() that misleads, let it count what "
+                        "is still missing, or name another entry of info in preview_key",
                         step,
                     )
                     return
