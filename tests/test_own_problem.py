@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import lagco
 from examples.depots import Depots
@@ -24,6 +25,23 @@ def test_the_page_shows_the_example_as_it_is():
 
 def test_it_passes_every_check():
     assert lagco.check("examples.depots:Depots", episodes=1) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        (lambda self, action: not self._open[action], r"raised IndexError \(.*\) for 20"),
+        (lambda self, action: action >= 20 or not self._open[action], "is True for 20"),
+    ],
+)
+def test_what_an_instance_does_not_have_is_no_valid_action(answer, found):
+    class Careless(Depots):
+        is_valid_action = answer
+
+    findings = lagco.check(Careless, episodes=1, max_steps=1)
+    assert [finding.declaration for finding in findings] == ["is_valid_action()"]
+    assert re.match(rf"{found}, which is not in Discrete\(20\)", findings[0].value)
+    assert "0 <= action < n" in findings[0].remedy
 
 
 def test_its_objective_counts_all_ways():

@@ -29,6 +29,7 @@ from lagco.core.checker.finding import Finding, Stop, crash, reporting, shown
 from lagco.core.checker.hooks import (
     check_action_range,
     check_hooks,
+    check_outside,
     check_poolings,
     check_solution,
 )
@@ -116,6 +117,8 @@ class _Check:
             return
         yield from check_poolings(self.declared)
         yield from check_action_range(self.env, self.declared, views)
+        if isinstance(self.env, Problem):
+            yield from check_outside(self.env)
         decided = False
         for number in range(self.episodes):
             try:
