@@ -109,6 +109,11 @@ class Instance(SelfDescribing):
     origin: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.size, int | np.integer):
+            raise InstanceError(
+                f"instance {self.name!r}: size is {self.size!r}; give the whole number of its "
+                "decision variables"
+            )
         for name, array in self.arrays.items():
             if not isinstance(array, np.ndarray):
                 raise InstanceError(

@@ -67,7 +67,8 @@ class Rota(Problem):
         return self._shifts.copy()
 
     def is_valid_action(self, action):
-        return bool(self._shifts[int(action[0])] != action[1])
+        person, shift = int(action[0]), int(action[1])
+        return person < len(self._shifts) and bool(self._shifts[person] != shift)
 
     def preview(self, actions):
         people, shifts = np.asarray(actions).T
@@ -75,6 +76,13 @@ class Rota(Problem):
 
     def set_by(self, actions):
         return actions[:, 0], actions[:, 1]
+
+
+class Forgetful(Rota):
+    """Begins from elsewhere than what is in force."""
+
+    def _begin(self, start, rng):
+        super()._begin("default" if isinstance(start, str) else start, rng)
 
 
 @pytest.fixture
@@ -116,3 +124,11 @@ def test_other_data_of_the_same_name_are_told_apart(tmp_path, rota):
 def test_a_problem_without_anything_in_force_says_how_to_have_it(option):
     with pytest.raises(UsageError, match=r"leave it out, or name the array .* Depots\.present"):
         lagco.solve(Depots.generate(12), problem=Depots, turns=1, progress=False, **option)
+
+
+def test_an_episode_has_to_begin_from_what_is_in_force():
+    assert lagco.check(Rota, episodes=1) == []
+    (finding,) = lagco.check(Forgetful, episodes=1)
+    assert (finding.check, finding.declaration) == ("changes", "_begin()")
+    assert "elements away from the incumbent" in finding.value
+    assert "begin from the array 'shifts'" in finding.remedy

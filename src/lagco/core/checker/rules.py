@@ -6,6 +6,7 @@ Each finding says which declaration is wrong, which value was seen, at which ste
 from __future__ import annotations
 
 import contextlib
+import math
 import warnings
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -186,6 +187,11 @@ class _Check:
             with reporting("step()", step) as crashed:
                 observation, reward, terminated, truncated, info = env.step(action)
             yield from crashed
+            if not _finite(reward):
+                yield Finding(
+                    "reward", "step()", f"returned {reward!r}", "return a finite number", step
+                )
+                raise Stop
             episode.actions.append(action)
             episode.observations.append(copied(observation))
             episode.rewards.append(float(reward))
@@ -299,6 +305,10 @@ class _Check:
                     step,
                 )
                 return
+            if np.isnan(values).any():
+                worst = shown(actions[np.isnan(values)][0])
+                yield Finding("preview", "preview()", f"is nan for {worst}", "return numbers", step)
+                return
             yield from check_unchanged(
                 before, self.env, "preview()", "preview changed the state", step
             )
@@ -344,3 +354,10 @@ class _Check:
         rng = np.random.default_rng(seed)
         drawn = [draw_valid_action(self.env, rng) for _ in range(_PREVIEWED)]
         return np.array([action for action in drawn if action is not None])
+
+
+def _finite(reward: Any) -> bool:
+    try:
+        return math.isfinite(reward)
+    except TypeError:
+        return False
