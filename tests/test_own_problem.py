@@ -4,10 +4,13 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import lagco
 from examples.depots import Depots
 from lagco.embedding.config import PretrainConfig
+from lagco.errors import InstanceError, SpecError
+from lagco.instances import Instance
 from lagco.study.tasks.data import data_task
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,6 +27,64 @@ def test_the_page_shows_the_example_as_it_is():
 
 def test_it_passes_every_check():
     assert lagco.check("examples.depots:Depots", episodes=1) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        (lambda self, action: not self._open[action], r"raised IndexError \(.*\) for 20"),
+        (lambda self, action: action >= 20 or not self._open[action], "is True for 20"),
+    ],
+)
+def test_what_an_instance_does_not_have_is_no_valid_action(answer, found):
+    class Careless(Depots):
+        is_valid_action = answer
+
+    findings = lagco.check(Careless, episodes=1, max_steps=1)
+    assert [finding.declaration for finding in findings] == ["is_valid_action()"]
+    assert re.match(rf"{found}, which is not in Discrete\(20\)", findings[0].value)
+    assert "0 <= action < n" in findings[0].remedy
+
+
+def _step(cls):
+    env = cls(size=12)
+    env.reset(seed=0)
+    env.step(0)
+
+
+def _without_space(self, instance):
+    Depots._load(self, instance)
+    del self.action_space
+
+
+def _observing_text(self, instance):
+    Depots._load(self, instance)
+    self._observation_type = {"sites": "mean"}
+
+
+@pytest.mark.parametrize(
+    ("hook", "own", "message"),
+    [
+        ("_load", _without_space, r"_load\(\) sets no action_space; set it to a Discrete or Multi"),
+        (
+            "_load",
+            _observing_text,
+            r"_observation_type\['sites'\] is 'mean'; use Graph or Function",
+        ),
+        ("get_graphs", lambda self: [self._sites], r"get_graphs\(\) returned \[.*graphs by name"),
+        ("objective", lambda self: self._served, r"objective\(\) returned array\(\["),
+        ("_apply", lambda self, action: 3.0, r"_apply\(\) returned 3.0; return nothing, or reward"),
+    ],
+)
+def test_hooks_that_give_something_else_are_named(hook, own, message):
+    cls = type("Mistaken", (Depots,), {hook: own})
+    with pytest.raises(SpecError, match=message):
+        _step(cls)
+
+
+def test_the_size_of_an_instance_is_a_whole_number():
+    with pytest.raises(InstanceError, match="instance 'a': size is '3'; give the whole number"):
+        Instance("depots", "a", "3", {})
 
 
 def test_its_objective_counts_all_ways():

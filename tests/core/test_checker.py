@@ -121,6 +121,23 @@ class RandomReward(IndependentSet):
         return observation, reward + random.random() / 100, terminated, truncated, info
 
 
+class RewardIsNaN(IndependentSet):
+    def step(self, action):
+        observation, _, *rest = super().step(action)
+        return observation, float("nan"), *rest
+
+
+class RewardIsNothing(IndependentSet):
+    def step(self, action):
+        observation, _, *rest = super().step(action)
+        return observation, None, *rest
+
+
+class PreviewIsNaN(IndependentSet):
+    def preview(self, actions):
+        return np.full(len(actions), np.nan)
+
+
 class RewardsDoNotAddUp(IndependentSet):
     def step(self, action):
         observation, reward, terminated, truncated, info = super().step(action)
@@ -249,6 +266,9 @@ BROKEN = {
         RandomReward,
         r"\[determinism\] step\(\).*the reward is .* and was .* at step 1.*np_random",
     ),
+    "reward is nan": (RewardIsNaN, r"\[reward\] step\(\): returned nan at step 1; return a finite"),
+    "reward is nothing": (RewardIsNothing, r"\[reward\] step\(\): returned None at step 1"),
+    "preview is nan": (PreviewIsNaN, r"\[preview\] preview\(\): is nan for \d+"),
     "rewards do not add up": (
         RewardsDoNotAddUp,
         r"\[reward\] step\(\).*sum to.*score is.*terms are none",
@@ -260,7 +280,7 @@ BROKEN = {
     ),
     "preview ranks wrongly": (
         PreviewRanksWrongly,
-        r"\[preview\] preview\(\).*ranks action.*above.*objective",
+        r"\[preview\] preview\(\).*ranks action.*above.*objective.*still missing.*preview_key",
     ),
     "preview of wrong shape": (PreviewOfWrongShape, r"preview\(\).*shape \(\d, 1\) for \d actions"),
     "tracking misses": (

@@ -114,6 +114,16 @@ def test_tables_mark_refusals_and_keep_seen_instances_apart(evaluations, capsys,
     assert "padded refused 2 of 4 instances: tsp-42-0008: 8 cities, room for 7" in text
 
 
+def test_a_refused_instance_makes_a_return_as_low_as_can_be(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    refused = InstanceResult("a", 8, "0", (), ("episode_return",), False, "too large")
+    print_scores(("roads, ", ""), [Evaluation("padded", "roads", (refused,))], 2, agents=False)
+    text = capsys.readouterr().out
+    row = next(line for line in text.splitlines() if "padded" in line)
+    assert row.count("-inf") == row.count("inf") == 4  # first, best, and its interval
+    assert "counts as return -inf" in text
+
+
 def test_every_instance_has_its_rows(evaluations, instances, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     print_instances(("tsp, ", ", here"), evaluations, 2, maximise=False)

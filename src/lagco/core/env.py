@@ -206,7 +206,13 @@ class ContinuousEnv(gym.Env[Any, Any]):
     def graph_views(self) -> dict[str, GraphView]:
         """The views as arrays. A networkx graph keeps one view that is brought up to date."""
         views: dict[str, GraphView] = {}
-        for name, graph in self.get_graphs().items():
+        graphs = self.get_graphs()
+        if not isinstance(graphs, Mapping):
+            raise SpecError(
+                f"{type(self).__name__}.get_graphs() returned {graphs!r}; return graphs by name, "
+                'such as {"G": graph}'
+            )
+        for name, graph in graphs.items():
             views[name] = graph if isinstance(graph, GraphView) else self._converted(name, graph)
         return views
 

@@ -274,6 +274,11 @@ class Problem(Changing):
             extra = self._apply(action)
             self._steps_so_far.append(action)
             if extra:
+                if not isinstance(extra, Mapping):
+                    raise SpecError(
+                        f"{type(self).__name__}._apply() returned {extra!r}; return nothing, or "
+                        "reward terms by name"
+                    )
                 terms.update(extra)
             if self.rewards:
                 before, self._value = self._value, self._objective()
@@ -405,6 +410,11 @@ class Problem(Changing):
             self.instance = instance
             self._limits = None
             self._load(self._shown(instance))
+            if not hasattr(self, "action_space"):
+                raise SpecError(
+                    f"{type(self).__name__}._load() sets no action_space; set it to a Discrete or "
+                    "MultiDiscrete of gymnasium.spaces"
+                )
             self._set_limits()
             self._show_budget()
         except InstanceError as error:

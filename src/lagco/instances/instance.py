@@ -18,6 +18,8 @@ from lagco.store import canonical_json
 from lagco.store.npy import KINDS
 
 Status = Literal["optimal", "best-known", "bound"]
+#: entry of `origin`: checksum of the instance before a question added to it
+ASKED = "asked"
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +109,11 @@ class Instance(SelfDescribing):
     origin: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.size, int | np.integer):
+            raise InstanceError(
+                f"instance {self.name!r}: size is {self.size!r}; give the whole number of its "
+                "decision variables"
+            )
         for name, array in self.arrays.items():
             if not isinstance(array, np.ndarray):
                 raise InstanceError(
@@ -167,6 +174,14 @@ class Instance(SelfDescribing):
             digest.update(canonical_json([name, array.dtype.str, list(array.shape)]).encode())
             digest.update(array.tobytes())
         return digest.hexdigest()
+
+    @property
+    def asked(self) -> str:
+        """The checksum that solutions are filed under: without what a question adds.
+
+        Another incumbent, and limits of changes, make another instance, but no other solutions.
+        """
+        return str(self.origin.get(ASKED, self.checksum))
 
     def with_references(self, references: References) -> Instance:
         """The same instance with other references."""

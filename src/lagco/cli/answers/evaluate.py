@@ -124,7 +124,9 @@ def print_scores(
     if any(result.seen for evaluation in evaluations for result in evaluation.results):
         typer.echo("seen: at least one of the agents was trained on the instance")
     if any(evaluation.refused or evaluation.infeasible for evaluation in evaluations):
-        typer.echo("an instance that was refused or not solved counts as score 0, gap infinite")
+        returned = any(RETURN in result.measures for result in evaluations[0].results)
+        worst = "return -inf" if returned else "score 0, gap infinite"
+        typer.echo(f"an instance that was refused or not solved counts as {worst}")
 
 
 def print_refusals(evaluations: list[Evaluation]) -> None:
@@ -239,7 +241,7 @@ def _print_filled(title: str, columns: Sequence[str], rows: Sequence[Sequence[st
 
 def _number(value: float | None, key: str = "objective") -> str:
     if value is None or math.isinf(value):
-        return "-" if value is None else "inf"
+        return "-" if value is None else str(value)  # inf for gaps, -inf for returns
     if key.startswith("gap"):
         return f"{round(value, 2) + 0.0:.2f}"  # no minus before a zero
     if not key.startswith(("objective", RETURN)):

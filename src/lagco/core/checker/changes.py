@@ -15,6 +15,7 @@ from lagco.core.checker.finding import Finding, shown
 from lagco.core.env import draw_valid_action
 from lagco.core.problem import Problem
 from lagco.instances import Instance
+from lagco.results.numbers import of_things
 
 #: steps of an episode within limits, share of the elements that are fixed, and the budget
 _STEPS, _SHARE, _BUDGET = 40, 0.2, 2
@@ -43,6 +44,17 @@ def check_changes(env: Problem, seed: int) -> Iterator[Finding]:
             "name every entry of elements(instance, solution), in the same order",
         )
         return
+    if not cls.builds_up:
+        env.reset(seed=seed, options={"instance": instance, "start": "current"})
+        apart = int((~same(env.present_elements(), values)).sum())
+        if apart:
+            yield Finding(
+                "changes",
+                "_begin()",
+                f"begins {of_things(apart, 'elements')} away from the incumbent",
+                f"begin from the array {cls.present!r} where the start is 'current'",
+            )
+            return
     if cls.defines("set_by") or cls.defines("keep_limits"):
         yield from _within_limits(env, instance, len(values), rng, seed)
 

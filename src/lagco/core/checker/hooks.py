@@ -105,6 +105,31 @@ def check_action_range(
             )
 
 
+def check_outside(env: Problem) -> Iterator[Finding]:
+    """An action that the space does not have, as padding numbers some, is invalid."""
+    space = env.action_space
+    if isinstance(space, gym.spaces.Discrete):
+        outside: Any = int(space.start + space.n)
+    elif isinstance(space, gym.spaces.MultiDiscrete):
+        outside = space.start + space.nvec
+    else:
+        return
+    try:
+        if not env.is_valid_action(outside):
+            return
+        found = "is True"
+    except Exception as error:
+        found = f"raised {type(error).__name__} ({error})"
+    yield Finding(
+        "action",
+        "is_valid_action()",
+        f"{found} for {shown(outside)}, which is not in {space}",
+        "begin it with a test such as 0 <= action < n: discrete methods number more actions than "
+        "a small instance has, and learn that they are invalid",
+        0,
+    )
+
+
 def _check_room(
     name: str, component: SubGraph, views: Mapping[str, GraphView], space: Any, components: int
 ) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ Each finding says which declaration is wrong, which value was seen, at which ste
 from __future__ import annotations
 
 import contextlib
+import math
 import warnings
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ from lagco.core.checker.finding import Finding, Stop, crash, reporting, shown
 from lagco.core.checker.hooks import (
     check_action_range,
     check_hooks,
+    check_outside,
     check_poolings,
     check_solution,
 )
@@ -116,6 +118,8 @@ class _Check:
             return
         yield from check_poolings(self.declared)
         yield from check_action_range(self.env, self.declared, views)
+        if isinstance(self.env, Problem):
+            yield from check_outside(self.env)
         decided = False
         for number in range(self.episodes):
             try:
@@ -183,6 +187,11 @@ class _Check:
             with reporting("step()", step) as crashed:
                 observation, reward, terminated, truncated, info = env.step(action)
             yield from crashed
+            if not _finite(reward):
+                yield Finding(
+                    "reward", "step()", f"returned {reward!r}", "return a finite number", step
+                )
+                raise Stop
             episode.actions.append(action)
             episode.observations.append(copied(observation))
             episode.rewards.append(float(reward))
@@ -296,6 +305,10 @@ class _Check:
                     step,
                 )
                 return
+            if np.isnan(values).any():
+                worst = shown(actions[np.isnan(values)][0])
+                yield Finding("preview", "preview()", f"is nan for {worst}", "return numbers", step)
+                return
             yield from check_unchanged(
                 before, self.env, "preview()", "preview changed the state", step
             )
@@ -325,7 +338,9 @@ class _Check:
                         f"ranks action {shown(actions[i])} ({values[i]:.6g}) above "
                         f"{shown(actions[j])} ({values[j]:.6g}), but info[{key!r}] becomes "
                         f"{sign * reached[i]:.6g} and {sign * reached[j]:.6g}",
-                        "return values that order actions as the step does (higher is better)",
+                        "return values that order actions as the step does (higher is better); if "
+                        "it is an unfinished state's objective() that misleads, let it count what "
+                        "is still missing, or name another entry of info in preview_key",
                         step,
                     )
                     return
@@ -339,3 +354,10 @@ class _Check:
         rng = np.random.default_rng(seed)
         drawn = [draw_valid_action(self.env, rng) for _ in range(_PREVIEWED)]
         return np.array([action for action in drawn if action is not None])
+
+
+def _finite(reward: Any) -> bool:
+    try:
+        return math.isfinite(reward)
+    except TypeError:
+        return False

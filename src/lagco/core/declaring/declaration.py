@@ -82,6 +82,8 @@ def _resolved(
     for name, part in env._observation_type.items():
         owner = f"_observation_type[{name!r}]"
         with _noted(faults):
+            if not isinstance(part, Graph | Function):
+                raise SpecError(f"{owner} is {part!r}; use Graph or Function")
             part = observation[name] = _with_view(owner, part, views)
             if isinstance(part, Graph):
                 _check_names(owner, part, nodes[part.graph or ""])

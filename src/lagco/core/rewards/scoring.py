@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import ClassVar, SupportsFloat
 
+import numpy as np
+
 from lagco.core.hooks import Hooks
 from lagco.core.rewards.references import reference_value
 from lagco.errors import SpecError
@@ -74,7 +76,10 @@ class Scored(Hooks):
         """The objective, if it is a number."""
         value = self.objective()
         # the question about a protocol is slow, and seldom asked
-        if not isinstance(value, float | SupportsFloat) or not math.isfinite(value):
+        number = isinstance(value, float) or (
+            isinstance(value, SupportsFloat) and np.ndim(value) == 0  # no array of several
+        )
+        if not number or not math.isfinite(value):
             raise SpecError(
                 f"{type(self).__name__}.objective() returned {value!r} on instance "
                 f"{self.instance.name!r}; return a finite number"

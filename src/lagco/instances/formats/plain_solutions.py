@@ -32,7 +32,7 @@ def write_plain(instance: Instance, solution: Any, objective: float | None = Non
             "version": VERSION,
             "problem": instance.problem,
             "instance": instance.name,
-            "checksum": instance.checksum,
+            "checksum": instance.asked,
             "objective": None if objective is None else float(objective),
             "solution": plain_values(instance, solution),
         }
@@ -66,12 +66,13 @@ def read_plain(source: Source, instance: Instance) -> Array:
         raise source.error(f"not a solution: JSON whose 'format' is {NAME!r} is expected")
     document = Document(source, json_value(source), "solution")
     content = document.content
-    for field, wanted in (("problem", instance.problem), ("checksum", instance.checksum)):
+    for field, wanted in (("problem", instance.problem), ("checksum", instance.asked)):
         if content[field] != wanted:
             solved = f"{shown(content['instance'])} of {shown(content['problem'])}"
-            raise document.error(
-                (field,), f"it solves {solved}, not this {instance.name!r} of {instance.problem!r}"
-            )
+            this = f"{instance.name!r} of {instance.problem!r}"
+            if solved == this:
+                this += f": the same name, but other data ({instance.asked[:8]}…)"
+            raise document.error((field,), f"it solves {solved}, not this {this}")
     values = content["solution"]
     shape = _shape(values)
     leaves = _leaves(document, ("solution",), values, shape)

@@ -17,6 +17,7 @@ from lagco.instances import Instance
 from lagco.instances.formats import read_solution
 from lagco.instances.formats.source import Source
 from lagco.instances.formats.table import table_of
+from lagco.instances.instance import ASKED
 from lagco.solving.options import SolveOptions
 
 
@@ -27,33 +28,49 @@ def limited(cls: type[Problem], instance: Instance, options: SolveOptions) -> In
         UsageError: the problem has no incumbents, or the incumbent is no solution.
         InstanceError: a file names what the instance does not have.
     """
+    given = instance
     if options.incumbent is not None:
         instance = with_incumbent(cls, instance, options.incumbent)
     if options.weights:
         instance = cls.with_aims(instance, options.weights)
     arrays: dict[str, Array] = {}
     if options.fixed is not None:
+        if len(cls.element_names(instance)) == 0:
+            raise UsageError(f"fixed={options.fixed!r}: {missing_incumbent(cls, instance)}")
         arrays.update(limits_from(cls, instance, options.fixed))
     params = dict(instance.params)
     if options.max_changes is not None:
         params[MAX_CHANGES] = options.max_changes
     if not arrays and len(params) == len(instance.params) and options.max_changes is None:
-        return instance
+        return _asked(instance, given)
     if incumbent_of(cls, instance) is None and (options.max_changes is not None or FIXED in arrays):
         name = "max_changes" if options.max_changes is not None else "fixed"
-        raise UsageError(
-            f"{name}={getattr(options, name)!r}: {instance.name!r} has no incumbent to change "
-            "from; give one by incumbent="
+        raise UsageError(f"{name}={getattr(options, name)!r}: {missing_incumbent(cls, instance)}")
+    found = replace(instance, arrays={**instance.arrays, **arrays}, params=params)
+    return _asked(found, given)
+
+
+def _asked(instance: Instance, given: Instance) -> Instance:
+    """What options make of a given instance: its solutions are still solutions of the given one."""
+    if instance is given:
+        return given
+    return replace(instance, origin={**instance.origin, ASKED: given.asked})
+
+
+def missing_incumbent(cls: type[Problem], instance: Instance) -> str:
+    """Why there is nothing to change from, and what to do about it."""
+    if cls.present is None:
+        return (
+            f"{cls.name} has no configuration in force; leave it out, or name the array that holds "
+            f"one in {cls.__name__}.present"
         )
-    return replace(instance, arrays={**instance.arrays, **arrays}, params=params)
+    return f"{instance.name!r} has no incumbent to change from; give one by incumbent="
 
 
 def with_incumbent(cls: type[Problem], instance: Instance, given: Any) -> Instance:
     """The instance with a present configuration: an array, or the file of a solution."""
     if cls.present is None:
-        raise UsageError(
-            f"incumbent={str(given)!r}: {cls.name} has no present configuration; leave it out"
-        )
+        raise UsageError(f"incumbent={str(given)!r}: {missing_incumbent(cls, instance)}")
     solution = given
     if isinstance(given, str | Path):
         solution = read_solution(instance, given, form=cls.solution_form)

@@ -11,6 +11,7 @@ from lagco.core.problem import Problem
 from lagco.errors import UsageError
 from lagco.instances import Instance
 from lagco.solving.answer import Trade
+from lagco.solving.changes.limiting import missing_incumbent
 from lagco.solving.changes.reverting import with_fewer_changes
 from lagco.solving.portfolio import INCUMBENT, Found, Limit, Record, Task, run
 from lagco.solving.request import Request
@@ -24,9 +25,7 @@ UNLIMITED = 0.4
 def check_trade_off(cls: type[Problem], instance: Instance) -> None:
     """Refuse a trade-off where changes cannot be counted."""
     if incumbent_of(cls, instance) is None:
-        raise UsageError(
-            f"trade_off: {instance.name!r} has no incumbent to change; give one by incumbent="
-        )
+        raise UsageError(f"trade_off: {missing_incumbent(cls, instance)}")
 
 
 def trade_off(
