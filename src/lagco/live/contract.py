@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from lagco.arrays import Array
 from lagco.core.changes import MAX_CHANGES, incumbent_of
@@ -128,9 +128,7 @@ def in_force(cls: type[Problem], instance: Instance, solution: Array) -> Instanc
     return replace(instance, arrays={**instance.arrays, str(cls.present): solution})
 
 
-def beginning(
-    cls: type[Problem], instance: Instance, max_changes: int | None, incumbent: Any = None
-) -> Instance:
+def beginning(cls: type[Problem], instance: Instance, max_changes: int | None) -> Instance:
     """The instance with a configuration in force, its own or the problem's default, and a budget.
 
     Raises:
@@ -139,8 +137,7 @@ def beginning(
     if cls.present is None or not cls.events:
         lacking = "configuration in force (`present`)" if cls.present is None else "events"
         raise UsageError(f"{cls.name}: a problem without {lacking} cannot be decided on live")
-    if incumbent is None:
-        incumbent = incumbent_of(cls, instance)
+    incumbent = incumbent_of(cls, instance)
     if incumbent is None:
         env = cls(instance, start="default", features="paper", rewards=False)
         env.reset(seed=0)

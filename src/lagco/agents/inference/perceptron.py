@@ -246,12 +246,10 @@ def check_width(what: str, seen: int, wanted: int | None) -> None:
         )
 
 
-def take_network(
-    tensors: Tensors, prefix: str, inputs: int | None = None, outputs: int | None = None
-) -> None:
-    """Take the arrays of a network from a file; its widths are checked where they are known."""
+def take_network(tensors: Tensors, prefix: str, outputs: int) -> None:
+    """Take the arrays of a network with so many outputs from a file."""
     if f"{prefix}.{WIDTHS}" in tensors:
-        _take_own(tensors, prefix, inputs, outputs)
+        _take_own(tensors, prefix, outputs)
         return
     try:
         layers = stored_layers(tensors, prefix)
@@ -260,7 +258,7 @@ def take_network(
         raise tensors.refused(str(error)) from error
     if f"{prefix}.{ACTIVATION}" in tensors:
         tensors.take(f"{prefix}.{ACTIVATION}", (1,), np.uint8)
-    before = inputs
+    before: int | None = None
     for number, (weight, _) in enumerate(layers):
         width = outputs if number == len(layers) - 1 else None
         tensors.take(f"{prefix}.{number}.weight", (width, before))
@@ -268,14 +266,13 @@ def take_network(
         before = weight.shape[0]
 
 
-def _take_own(tensors: Tensors, prefix: str, inputs: int | None, outputs: int | None) -> None:
+def _take_own(tensors: Tensors, prefix: str, outputs: int) -> None:
     """Take the state of a module of the user's own; its class checks the shapes."""
-    widths = tensors.take(f"{prefix}.{WIDTHS}", (2,), np.int64, low=1)
-    for what, seen, wanted in zip(("takes", "gives"), widths, (inputs, outputs), strict=True):
-        if wanted not in (None, int(seen)):
-            raise tensors.refused(
-                f"the network {prefix!r} {what} {of_things(seen, 'numbers')}, not {wanted}"
-            )
+    seen = int(tensors.take(f"{prefix}.{WIDTHS}", (2,), np.int64, low=1)[1])
+    if seen != outputs:
+        raise tensors.refused(
+            f"the network {prefix!r} gives {of_things(seen, 'numbers')}, not {outputs}"
+        )
     for name, array in tensors.items():
         if name.startswith(f"{prefix}.{OWN}."):
             tensors.take(name, array.shape, array.dtype)

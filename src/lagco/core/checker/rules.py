@@ -122,7 +122,7 @@ class _Check:
                 episode = yield from self._follow(self.seed + number)
                 decided |= bool(episode.actions)
                 yield from self._repeat(self.seed + number, episode)
-                yield from self._rewards(self.seed + number, episode)
+                yield from self._rewards(episode)
                 yield from self._invalid(self.seed + number)
                 yield from self._preview(self.seed + number, episode)
             except Stop:
@@ -237,7 +237,7 @@ class _Check:
             yield Finding("determinism", "step()", what, remedy, step)
             return
 
-    def _rewards(self, seed: int, episode: _Episode) -> Iterator[Finding]:
+    def _rewards(self, episode: _Episode) -> Iterator[Finding]:
         if not episode.ended:
             return
         yield from check_reward_sum(self.env, episode.rewards, episode.infos)

@@ -197,7 +197,7 @@ def _proposed_weight(scenarios, routing, choice, weights, link, stream):  # type
 
 
 @njit(cache=True)
-def _proposed_link(scenarios, routing, choice, fullest, stream):  # type: ignore[no-untyped-def]
+def _proposed_link(scenarios, choice, fullest, stream):  # type: ignore[no-untyped-def]
     """A link that may change, often near the fullest arc; -1 where none came up."""
     network = scenarios.network
     if next_float(stream) >= FULL:
@@ -250,7 +250,7 @@ def _anneal(  # type: ignore[no-untyped-def]
         if scenarios.mean:
             s = next_below(stream, ranks.shape[0])
         fullest = fullest_arc(routing.loads[s], inverse)
-        link = _proposed_link(scenarios, routing, choice, fullest, stream)
+        link = _proposed_link(scenarios, choice, fullest, stream)
         if link < 0:
             continue
         new = _proposed_weight(scenarios, routing, choice, weights, link, stream)
