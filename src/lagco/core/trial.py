@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.core.env import draw_valid_action
+from lagco.core.env import Previews, draw_valid_action
 from lagco.core.problem import Problem
 
 #: raw actions that are listed at most in one state; beyond it so many are drawn
@@ -33,6 +33,7 @@ class Trial:
     Attributes:
         env: the copy.
         builds: whether solutions are built up, else they are improved step by step.
+        preview: of the copy, None for a problem without one.
         actions: raw actions since :meth:`begin`.
     """
 
@@ -43,6 +44,7 @@ class Trial:
         self.actions: list[Any] = []
         self.begin()
         self.builds = not self.env.is_feasible()
+        self.preview = self.env.preview if isinstance(self.env, Previews) else None
         self._sign = 1.0 if env.maximise else -1.0
         self._lists = self._can_list()
 
@@ -95,9 +97,9 @@ class Trial:
         By `preview`; without it by the objective after each of a few that are drawn.
         """
         order = rng.permutation(len(actions))
-        if hasattr(self.env, "preview"):
+        if self.preview is not None:
             actions = actions[order]
-            values = np.asarray(self.env.preview(actions), dtype=float)
+            values = np.asarray(self.preview(actions), dtype=float)
         else:
             actions = actions[order[:TRIED]]
             values = np.array(self.values_after(actions))

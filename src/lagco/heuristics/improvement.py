@@ -55,7 +55,7 @@ class Walk:
             cooled: how much of the walk is over, from 0 to 1; annealing gets colder with it.
         """
         self.moves += 1
-        if hasattr(self.trial.env, "preview"):
+        if self.trial.preview is not None:
             return self._tabu_step(rng)
         return self._annealing_step(rng, cooled)
 
