@@ -70,7 +70,7 @@ class EnvProblem(Problem):
     maximise: ClassVar[bool] = True
     reward_is_score: ClassVar[bool] = False
     default_size: ClassVar[int] = 0
-    may_wait: ClassVar[bool] = False  # who knows what the environment holds
+    reusable: ClassVar[bool] = False  # an environment may hold anything
     #: what makes the environment
     source: ClassVar[EnvMaker]
     _extents: ClassVar[dict[str, dict[str, int]]]

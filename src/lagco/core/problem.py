@@ -78,7 +78,7 @@ class Problem(Changing):
     #: size used by ``make`` when neither instance nor size is given
     default_size: ClassVar[int] = 20
     #: whether training may keep problems loaded for when their instance comes again
-    may_wait: ClassVar[bool] = True
+    reusable: ClassVar[bool] = True
     #: what instances hold, checked whenever one is read or used
     form: ClassVar[InstanceForm] = InstanceForm()
 
