@@ -140,17 +140,17 @@ def latency_row(source, first, heads, lengths, out):  # type: ignore[no-untyped-
 
 
 @njit(cache=True)
-def traffic_costs(allocation, peer_first, peers, volumes, head, after, first, heads, lengths, cost):  # type: ignore[no-untyped-def]
-    """Per VM its traffic x latency, host by host, so that a single row is needed at a time."""
-    row = np.empty(head.shape[0])
-    for p in range(head.shape[0]):
-        if head[p] < 0:
+def write_costs(cloud, links, state):  # type: ignore[no-untyped-def]
+    """Write the costs of a state, PM by PM, so that a single row of latencies is kept at a time."""
+    row = np.empty(state.head.shape[0])
+    for p in range(state.head.shape[0]):
+        v = state.head[p]
+        if v < 0:
             continue
-        latency_row(p, first, heads, lengths, row)
-        v = head[p]
+        latency_row(p, links.first, links.heads, links.lengths, row)
         while v >= 0:
             total = 0.0
-            for k in range(peer_first[v], peer_first[v + 1]):
-                total += volumes[k] * row[allocation[peers[k]]]
-            cost[v] = total
-            v = after[v]
+            for k in range(cloud.first[v], cloud.first[v + 1]):
+                total += cloud.volumes[k] * row[state.allocation[cloud.peers[k]]]
+            state.cost[v] = total
+            v = state.after[v]

@@ -9,7 +9,7 @@ from numba import njit
 
 from lagco.arrays import Array
 from lagco.problems.placement.cloud import PE, Cloud, Links
-from lagco.problems.placement.latency import traffic_costs
+from lagco.problems.placement.latency import write_costs
 
 #: sums over PMs or VMs: utilisation, energy, active PMs, traffic x latency (pairs once), risk, and
 #: cores that are free in pieces too small
@@ -61,21 +61,12 @@ def empty_state(cloud: Cloud) -> State:
 
 
 def allocate(cloud: Cloud, links: Links, allocation: Array, state: State) -> None:
-    """Write everything anew for an allocation (V,)."""
+    """Compute the state of an allocation (V,) from scratch."""
     place_all(cloud, allocation, state)
     state.cost[:] = 0.0
     if not cloud.volumes.size:
         return
-    traffic_costs(
-        state.allocation,
-        cloud.first,
-        cloud.peers,
-        cloud.volumes,
-        state.head,
-        state.after,
-        *links,
-        state.cost,
-    )
+    write_costs(cloud, links, state)
     state.totals[3] = state.cost.sum() / 2.0
 
 

@@ -132,9 +132,7 @@ class Progress(NamedTuple):
 
 
 @njit(cache=True)
-def survey_moves(  # type: ignore[no-untyped-def]
-    cloud, state, latencies, bounds, parts, recent, values, prospects, mean, best
-):
+def survey_moves(objective, state, parts, recent, values, prospects, mean, best):  # type: ignore[no-untyped-def]
     """Write to `values` (V, P) what each move promises at first sight; the lowest where invalid.
 
     That is V x its gain, more for VMs of a PM with few of them, since this may be empty soon.
@@ -144,6 +142,7 @@ def survey_moves(  # type: ignore[no-untyped-def]
 
     parts: from `all_parts`.
     """
+    cloud, latencies, bounds = objective
     vms, pms = values.shape
     terms = np.empty(COUNT)
     highest = np.full(pms, _LOWEST)

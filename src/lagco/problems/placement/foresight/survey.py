@@ -12,6 +12,7 @@ from lagco.problems.placement.foresight.plan import PLANS, episode_aim, episode_
 from lagco.problems.placement.latency import Latencies
 from lagco.problems.placement.references.within_limits import Rules
 from lagco.problems.placement.state import State, all_parts
+from lagco.problems.placement.terms import Objective
 from lagco.runtime.bound_arguments import bind, opened
 
 #: J that is no more than rounding
@@ -51,9 +52,11 @@ class Survey:
         wanted: bool,
     ) -> None:
         vms, pms = cloud.num_vms, cloud.num_pms
-        self._cloud, self._matrix, self._bounds = cloud, latencies.matrix, bounds
+        self._objective: Objective | None = None  # None where it does not look
+        if wanted and vms * pms <= SURVEYED and latencies.matrix is not None:
+            self._objective = Objective(cloud, latencies.matrix, bounds)
         self._rules = rules
-        self.looks = wanted and vms * pms <= SURVEYED and latencies.matrix is not None
+        self.looks = self._objective is not None
         self.values = np.zeros((vms, pms) if self.looks else (0, 0))
         self.prospects = np.zeros(vms + pms, dtype=np.float32)
         self.plan = np.full(vms, -1, dtype=np.int64)
@@ -62,29 +65,28 @@ class Survey:
         self._aim: tuple[Array, float] | None = None
         self.planned = np.zeros(vms + pms, dtype=np.int8)
         if self.looks:
-            known = cloud, state, self._matrix, bounds
+            known = self._objective, state
             moves = all_parts(cloud), recent, self.values, self.prospects
             arguments = known, moves, self.plan, self.planned
             self._look = bind(_look, arguments, *2 * [types.float64], types.boolean)
 
     def begin(self, checksum: str, hosts: Array, rng: np.random.Generator) -> None:
         """Make the plan of an episode of that instance which begins with these hosts."""
-        if self._matrix is not None and self.looks:
+        if self._objective is not None:
             number = int(rng.integers(PLANS))
             self._begun = checksum, hosts.copy(), number
             self._aim = None
-            known = self._cloud, self._matrix, self._bounds, self._rules
-            self.plan[:], self.promised = episode_plan(checksum, *known, hosts, number)
+            plan = episode_plan(checksum, self._objective, self._rules, hosts, number)
+            self.plan[:], self.promised = plan
 
     @property
     def aim(self) -> tuple[Array, float]:
         """See above; the plan and its J where it does not look."""
         if self._aim is None:
             self._aim = self.plan, self.promised
-            if self._begun is not None and self._matrix is not None:
+            if self._begun is not None and self._objective is not None:
                 checksum, hosts, number = self._begun
-                known = self._cloud, self._matrix, self._bounds, self._rules
-                self._aim = episode_aim(checksum, *known, hosts, number)
+                self._aim = episode_aim(checksum, self._objective, self._rules, hosts, number)
         return self._aim
 
     def look(self, mean: float, highest: float) -> None:

@@ -63,14 +63,13 @@ def rules_of(instance: Instance) -> Rules | None:
 
 
 @njit(cache=True, nogil=True)
-def anneal_within(  # type: ignore[no-untyped-def]
-    cloud, latencies, bounds, rules, hottest, moves, state, best, stream, stop
-):
+def anneal_within(objective, rules, hottest, moves, state, best, stream, stop):  # type: ignore[no-untyped-def]
     """Leave in `best` the best allocation met, fewest faults first; its J.
 
     It begins there, with `moves` proposals, as hot as the changes of J of the first moves, times
     `hottest`; ends early when stop (1,) is set.
     """
+    cloud, latencies, bounds = objective
     vms = cloud.demands.shape[0]
     copy_values(state.allocation, best)
     finish(cloud, latencies, state)
