@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from lagco.arrays import Array
+from lagco.problems.heap import pop_node, push_node
 from lagco.problems.placement.cloud import Cloud, Links
 
 #: PMs up to which all latencies are kept
@@ -111,19 +112,7 @@ def latency_row(source, first, heads, lengths, out):  # type: ignore[no-untyped-
     while count > 0:
         key, v = keys[0], nodes[0]
         count -= 1
-        last_key, last = keys[count], nodes[count]
-        at = 0
-        while True:  # let the last one sink from the top
-            child = 2 * at + 1
-            if child >= count:
-                break
-            if child + 1 < count and keys[child + 1] < keys[child]:
-                child += 1
-            if keys[child] >= last_key:
-                break
-            keys[at], nodes[at] = keys[child], nodes[child]
-            at = child
-        keys[at], nodes[at] = last_key, last
+        pop_node(nodes, keys, count)
         if key > out[v]:
             continue
         for k in range(first[v], first[v + 1]):
@@ -131,12 +120,8 @@ def latency_row(source, first, heads, lengths, out):  # type: ignore[no-untyped-
             reached = key + lengths[k]
             if reached < out[w]:
                 out[w] = reached
-                at = count
+                push_node(nodes, keys, count, w, reached)
                 count += 1
-                while at > 0 and keys[(at - 1) // 2] > reached:
-                    keys[at], nodes[at] = keys[(at - 1) // 2], nodes[(at - 1) // 2]
-                    at = (at - 1) // 2
-                keys[at], nodes[at] = reached, w
 
 
 @njit(cache=True)
