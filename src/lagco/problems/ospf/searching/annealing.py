@@ -109,7 +109,7 @@ def anneal(
     if len(choice.free) and choice.most != 0:
         queue = heap_of(prepared.scenarios.network)
         stream = random_stream(seed)
-        _anneal(*prepared, best, moves, hottest, queue, stream, stop_flag())
+        _anneal(prepared, best, moves, hottest, queue, stream, stop_flag())
     return best
 
 
@@ -228,13 +228,12 @@ def _changed_link(weights, before, count, stream):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True)
-def _anneal(  # type: ignore[no-untyped-def]
-    scenarios, routing, choice, best, moves, hottest, queue, stream, stop
-):
+def _anneal(prepared, best, moves, hottest, queue, stream, stop):  # type: ignore[no-untyped-def]
     """Leave in `best` the weights with the lowest joint utilisation met, from there on.
 
     Where the number of changes is at its limit, a change goes with one that is taken back.
     """
+    scenarios, routing, choice = prepared
     inverse = 1.0 / scenarios.network.capacities
     weights = best.copy()
     route_all(scenarios, routing, weights, queue)
