@@ -89,7 +89,7 @@ class EnvProblem(Problem):
         Args:
             seed: a number from 0.
             options: JSON values.
-            env: a problem of this class that may be used to look at it.
+            env: a problem of this class to reuse for reading the size.
         """
         params: dict[str, Any] = {"seed": _checked_seed(seed)}
         name = f"{cls.name}-{params['seed']}"
@@ -127,7 +127,7 @@ class EnvProblem(Problem):
 
     @classmethod
     def evaluate_solution(cls, instance: Instance, solution: Array) -> float:
-        """The return of these actions, taken once more."""
+        """The return of these actions, replayed."""
         env = cls(instance)
         env.reset(options={"start": solution})
         return env.objective()

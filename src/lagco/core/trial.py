@@ -1,8 +1,8 @@
-"""Trials: a problem played by a search, move by move, with a way back.
+"""Trials: a problem as a search uses it, move by move and back again.
 
-A search plays thousands of episodes and looks at nothing but moves and objectives. A trial leaves
-out what agents need besides (observations, rewards, the count of steps), so a move costs what the
-problem's own rules cost.
+A search plays thousands of episodes and needs only moves and objectives. A trial omits what agents
+need in addition (observations, rewards, step counts), so a move costs no more than the problem's
+rules.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ TRIED = 12
 
 
 class Trial:
-    """One instance of a problem, played by a search.
+    """A copy of a problem in which a search moves.
 
     Args:
-        env: the problem; what is played is a copy of it.
+        env: the problem.
         seed: of the start.
         here: whether to begin in the state that `env` is in, instead of at the start.
 
@@ -49,7 +49,7 @@ class Trial:
         self._lists = self._can_list()
 
     def begin(self, solution: Array | None = None) -> bool:
-        """Go to the start, or to a solution; False where the problem cannot begin there."""
+        """Go to the start, or to a solution; False if the problem cannot start there."""
         self.actions = []
         if solution is not None:
             self.env.reset(seed=self._seed, options={"start": solution})

@@ -32,9 +32,9 @@ def _spread_over(first, moved, partly, value, hot, row):  # type: ignore[no-unty
 def foresee(setting, weights, routes, largest, fullest, ahead):  # type: ignore[no-untyped-def]
     """First-order effects of changes of each weight: `ahead` (E, 3, 14).
 
-    Traffic that leaves an arc when its link becomes longer, or comes to it when shorter, is judged
-    by what the other ways to its destination cost, where an arc costs the marginal of the 8-norm of
-    all utilisations. Nodes further up are taken not to change their next hops. For the change +1
+    Traffic that leaves an arc when its link becomes longer, or moves onto it when shorter, is
+    valued by the cost of its other ways to the destination, where the cost of an arc is the
+    marginal of the 8-norm of all utilisations. Nodes upstream keep their next hops. For +1
     the columns 0 to 2 are the share by which that norm falls (stretched), the utilisation that
     leaves and what is then left on the busier arc, over the largest utilisation; 3 the largest such
     share, over the root of the number of changes, if the weight rises by up to 4; 4 and 5 the share

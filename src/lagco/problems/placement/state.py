@@ -1,4 +1,4 @@
-"""An allocation and all that follows from it, kept up to date move by move (compiled)."""
+"""An allocation and the sums derived from it, updated move by move (compiled)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROUNDING = 1e-6
 
 
 class State(NamedTuple):
-    """Allocation of the VMs, with all sums that follow from it.
+    """Allocation of the VMs, with all sums derived from it.
 
     Attributes:
         allocation: (V,) host of each VM
@@ -100,7 +100,7 @@ def place_all(cloud, allocation, state):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, forceinline=True)
 def fragment_of(p, more, cloud, state):  # type: ignore[no-untyped-def]
-    """Free cores of PM p that make up no whole block, if so many more were used; 0 without blocks.
+    """Free cores of PM p beyond whole blocks, if `more` cores were used; 0 without blocks.
 
     A PM that is to be emptied has none.
     """

@@ -28,7 +28,7 @@ Answer = tuple[Content, Sequence[bytes]]
 
 
 class Jobs:
-    """All live instances of a worker.
+    """Jobs of a worker on its live instances.
 
     Args:
         problems: classes of those that are served, by name.

@@ -167,7 +167,7 @@ def _go_to(objective, state, hosts):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _overfull(cloud, state, excused):  # type: ignore[no-untyped-def]
-    """PMs that hold more than they have room for, but for those that are excused or emptied."""
+    """PMs that are used beyond their room, except excused ones and those to be emptied."""
     found = np.zeros(state.head.shape[0], np.bool_)
     for p in range(found.shape[0]):
         if cloud.room[p, PE] >= 0.0 and not excused[p]:
@@ -264,7 +264,7 @@ def _preview(objective, state, start, moves, values, levels):  # type: ignore[no
 
 @njit(cache=True)
 def _describe(objective, rules, state, start, kept, moves, each):  # type: ignore[no-untyped-def]
-    """Write the moves that promise most of every VM, and their columns but for ranks; how many."""
+    """Write the best moves of every VM and their columns without ranks; returns their number."""
     cloud, latencies, bounds = objective
     vms, pms = cloud.demands.shape[0], cloud.capacities.shape[0]
     now, terms = np.empty(COUNT), np.zeros(COUNT)

@@ -1,8 +1,8 @@
 """A plan for an episode of `placement`: an allocation that a short annealing finds from its start.
 
-Moves pay together more than one by one, and which belong together no look at single moves or chains
-says. The plan is found once per episode, with a hundredth to a twelfth of the solver's moves on the
-paper's sizes; it is what the agent may follow, leave, or continue from.
+Moves together gain more than each alone, and neither single moves nor chains show which belong
+together. The plan is computed once per episode, with a hundredth to a twelfth of the solver's moves
+on the paper's sizes; the agent may follow, leave, or continue from it.
 """
 
 from __future__ import annotations

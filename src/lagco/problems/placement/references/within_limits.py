@@ -302,7 +302,7 @@ def _faults_at(cloud, state, moved, targets, touched, size):  # type: ignore[no-
 
 @njit(cache=True)
 def _faults_of(v, cloud, state, touched):  # type: ignore[no-untyped-def]
-    """A VM on a PM to be emptied, and its pairs; those of two VMs that are looked at count half."""
+    """Faults of a VM: a PM to be emptied, and its pairs; pairs of two touched VMs count half."""
     p = state.allocation[v]
     found = 1.0 if cloud.room[p, 0] < 0.0 else 0.0
     for k in range(cloud.strange_first[v], cloud.strange_first[v + 1]):
