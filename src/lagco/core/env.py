@@ -48,7 +48,10 @@ _SHARED = frozenset(
 
 @runtime_checkable
 class Previews(Protocol):
-    """An environment, or a class of them, that can look one step ahead."""
+    """An environment, or a class of them, that can rank actions by their effects.
+
+    A subclass without one sets ``preview = None``.
+    """
 
     def preview(self, actions: Array) -> Array:
         """Values (k,) by which to rank raw actions, higher is better; the state does not change."""
