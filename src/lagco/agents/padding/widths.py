@@ -178,7 +178,6 @@ def key_of(views: Mapping[str, GraphView], view: str, name: str) -> str:
 
 
 def _name_of(env: ContinuousEnv) -> str:
-    instance = getattr(env, "instance", None)
-    if isinstance(instance, Instance):
-        return f"instance {instance.name!r} (size {instance.size})"
+    if isinstance(env, Problem):
+        return f"instance {env.instance.name!r} (size {env.instance.size})"
     return type(env).__name__

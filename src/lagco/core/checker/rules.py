@@ -245,7 +245,7 @@ class _Check:
     def _invalid(self, seed: int) -> Iterator[Finding]:
         """An invalid action raises nothing and leaves the state as it is."""
         env = self.env
-        if not hasattr(env, "instance"):
+        if not isinstance(env, Problem):
             return
         env.reset(seed=seed)
         rng = np.random.default_rng(seed)
