@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
+from stable_baselines3.common.callbacks import BaseCallback, ConvertCallback
 
 from lagco.agents.agent import Agent
 from lagco.agents.config import TrainConfig
@@ -157,8 +157,3 @@ def given_callbacks(callbacks: Any) -> list[BaseCallback]:
                 "or functions of (locals, globals)"
             )
     return found
-
-
-def all_callbacks(callback: RunCallback, others: list[BaseCallback]) -> CallbackList:
-    """The run's own callback, then the user's."""
-    return CallbackList([callback, *others])

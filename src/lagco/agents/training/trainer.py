@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import CallbackList
 
 from lagco.agents.agent import Agent
 from lagco.agents.bundle import AGENT, DESCRIPTION, RUN, SPACE, load, save_bundle
@@ -25,7 +26,7 @@ from lagco.agents.learning.scorer import Scorer
 from lagco.agents.method import AdoptingModel
 from lagco.agents.methods.projection import PointConfig
 from lagco.agents.registry import method_of
-from lagco.agents.training.callback import PatienceLost, RunCallback, all_callbacks, given_callbacks
+from lagco.agents.training.callback import PatienceLost, RunCallback, given_callbacks
 from lagco.agents.training.checkpoint import CHECKPOINT_KIND, restore_checkpoint, save_checkpoint
 from lagco.agents.training.comparison import compare, drawn_instances
 from lagco.agents.training.curve import Curve, Report
@@ -360,7 +361,7 @@ class Trainer:
         about = {"identity": self._identity, **self.config.as_dict()}
         logger = make_logger(self._writers, self.folder, done, about)
         model.set_logger(logger)
-        callbacks = all_callbacks(callback, self._callbacks)
+        callbacks = CallbackList([callback, *self._callbacks])
         try:
             model.learn(
                 self.config.steps - done,
