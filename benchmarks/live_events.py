@@ -24,7 +24,7 @@ from lagco.agents.shipped import default_agent
 from lagco.core.events import Event
 from lagco.instances import Instance, read
 from lagco.instances.timelines import read_series
-from lagco.live.contract import Update, beginning, followed
+from lagco.live.contract import Update, followed, live_instance
 from lagco.problems import problem_class
 from lagco.runtime.one_thread import one_thread
 from lagco.store import readable_json, write_atomically
@@ -35,7 +35,7 @@ REPEATS = 60
 def measured(problem: str, folder: Path) -> dict[str, dict[str, float]]:
     """Medians by event and by what has followed it."""
     cls = problem_class(problem)
-    instance = beginning(cls, read(folder / "germany50.xml", problem), None)
+    instance = live_instance(cls, read(folder / "germany50.xml", problem), None)
     matrices = [m.event for m in read_series(folder / SERIES["germany50"][0], instance)]
     for event in matrices:  # so that all demands are there
         instance = followed(cls, instance, Update(0, None, (event,), 0))

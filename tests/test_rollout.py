@@ -156,15 +156,3 @@ def test_side_by_side_equals_one_after_another(instance):
         alone = Episode(cls(instance), episode.seed).run(RandomPolicy())
         assert episode.actions == alone.actions and episode.info == alone.info
         assert episode.explore == (episode.seed % 2 == 0)
-
-
-def test_a_retired_environment_takes_no_more_episodes(instance):
-    cls = problem_class("max-cut")
-    envs = [cls(instance) for _ in range(2)]
-    episodes = SideBySide(envs, PolicyTeam(RandomPolicy(), envs), map(Planned, itertools.count()))
-    assert episodes.begin() and episodes.step() == []
-    assert [len(e.actions) for e in episodes.running.values()] == [1, 1]
-    episodes.retire(1)
-    ended = list(itertools.islice(episodes, 3))
-    assert [e.seed for e in ended] == [0, 2, 3]
-    assert all(e.env is envs[0] for e in ended)

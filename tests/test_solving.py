@@ -895,16 +895,9 @@ class TinyCover(Cover):
         return replace(generate_instance("min-vertex", size=10), problem="cover", name="tiny")
 
 
-class Absent:
-    """Of a class that has it, an attribute that is not there."""
-
-    def __get__(self, *_):
-        raise AttributeError
-
-
 def test_a_problem_without_search_of_its_own_is_searched_by_its_rules():
     plain = type("Plain", (Cover,), {name: getattr(Problem, name) for name in ("improve", "solve")})
-    hidden = type("Hidden", (plain,), {"preview": Absent()})
+    hidden = type("Hidden", (plain,), {"preview": None})
     instance = replace(generate_instance("min-vertex", size=12), problem="cover")
     assert lagco.solve(instance, problem=plain, turns=4).by == "search"
     assert lagco.solve(instance, problem=hidden, turns=4).by == "search"

@@ -249,10 +249,6 @@ class SideBySide:
         self._idle = sorted([*self._idle, *ended])
         return [self.running.pop(member) for member in ended]
 
-    def retire(self, member: int) -> None:
-        """Give up a member's episode and let its environment take no more."""
-        del self.running[member]
-
     def __iter__(self) -> Iterator[Episode]:
         while self.begin():
             yield from self.step()

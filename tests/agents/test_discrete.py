@@ -7,9 +7,11 @@ import pytest
 
 import lagco
 from lagco.agents.methods.discrete import without_summary
-from lagco.agents.padding.observation import PaddedActions, PaddingObservation, TooLarge, Widths
+from lagco.agents.padding.actions import PaddedActions
+from lagco.agents.padding.observation import PaddingObservation
+from lagco.agents.padding.widths import Widths
 from lagco.core.spec import Function
-from lagco.errors import LagcoError, SpecError, UsageError
+from lagco.errors import LagcoError, SpecError, TooLarge, UsageError
 from lagco.problems import problem_class
 from tests.agents.brief import (
     METHODS,

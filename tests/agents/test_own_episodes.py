@@ -34,17 +34,10 @@ SHORT = {
 }
 
 
-class Absent:
-    """An attribute that there is not."""
-
-    def __get__(self, env, owner):
-        raise AttributeError
-
-
 class Unforeseen(OSPF):
     """Has no preview."""
 
-    preview = Absent()
+    preview = None
 
 
 def own(folder, name="ospf", problem=None, **changes):

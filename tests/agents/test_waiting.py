@@ -61,7 +61,7 @@ def test_as_many_wait_as_were_needed_at_once():
     seen = {id(problem) for problem in env.problems}
     for _ in range(40):
         env.reset()
-        kept = [*env.problems, *(e["problems"] for w in env._waiting._known.values() for e, _ in w)]
+        kept = [*env.problems, *(e["problems"] for w in env._cache._known.values() for e, _ in w)]
         before, seen = seen, {id(problem) for problem in kept}
         assert len(seen) == len(kept)
         assert seen >= before  # none is lost
@@ -73,7 +73,7 @@ def test_there_is_room_for_so_many_nodes_and_edges(monkeypatch):
     env, _ = training_env("g-discrete-m", "min-vertex", SIZES, envs=1)
     view = env.problems[0].graph_views()["graph"]
     monkeypatch.setattr(rotation, "_ROOM", view.num_nodes + view.num_edges - 1)
-    waits = rotation.WaitingProblems()
+    waits = rotation.LoadedProblems()
     assert not waits.admits(env.problems[0])
     monkeypatch.setattr(rotation, "_ROOM", view.num_nodes + view.num_edges)
     assert waits.admits(env.problems[0])

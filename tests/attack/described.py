@@ -10,7 +10,7 @@ import numpy as np
 from lagco.errors import LagcoError
 from lagco.store.kind import _tensor_parts
 from lagco.store.npy import npy_bytes, parse_npy
-from lagco.store.tensors import header_of, pack_tensors, unpack_tensors
+from lagco.store.tensors import header_of, tensor_chunks, unpack_tensors
 from tests.attack.mutate import (
     misspelled,
     mutated_arrays,
@@ -76,11 +76,11 @@ class Layer:
         if self.form == "zip":
             files[self.place] = packed({_META: text} | parts)
         elif self.form == "header":
-            files[self.place] = pack_tensors(parts, text.decode())
+            files[self.place] = b"".join(tensor_chunks(parts, text.decode()))
         else:
             files[self.place] = text
             if self.kind.tensors:
-                files[self.prefix + self.kind.tensors] = pack_tensors(parts)
+                files[self.prefix + self.kind.tensors] = b"".join(tensor_chunks(parts))
         return sealed["sha256"]
 
 

@@ -277,17 +277,16 @@ def test_features_of_single_attributes_can_be_read():
     embedder = encoder.embedder()
     embedder(env.graph_views())
     features = embedder.features("cities")
-    view = env.graph_views()["cities"]
-    assert np.array_equal(features.node_columns(["to_current"])[:, 0], view.nodes["to_current"])
-    assert np.array_equal(
-        features.edge_columns(["distance"])[:, 0], view.edge_attributes["distance"]
-    )
+    view, layout = env.graph_views()["cities"], features.layout
+    current, distance = layout.nodes.columns(("to_current",)), layout.edges.columns(("distance",))
+    assert np.array_equal(features.nodes[:, current[0]], view.nodes["to_current"])
+    assert np.array_equal(features.edges[:, distance[0]], view.edge_attributes["distance"])
     assert features.nodes.shape == (12, encoder.layout["cities"].nodes.width)
     assert not features.nodes.flags.writeable
     embedder(env.graph_views())  # reading made nothing read-only that is still written to
     env.step(draw_valid_action(env, np.random.default_rng(0)))
     embedder(env.graph_views())
-    assert np.array_equal(features.node_columns(["to_current"])[:, 0], view.nodes["to_current"])
+    assert np.array_equal(features.nodes[:, current[0]], view.nodes["to_current"])
 
 
 def test_a_graph_without_nodes():

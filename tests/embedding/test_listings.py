@@ -53,7 +53,8 @@ def test_traffic_engineering():
     check_along(encoder, trajectory(env, 0, 25))
     embedder = encoder.embedder()
     embedder(env.graph_views())
-    outgoing = embedder.features("traffic_G").node_columns(["outgoing_traffic"])
+    features = embedder.features("traffic_G")
+    outgoing = features.nodes[:, features.layout.nodes.columns(("outgoing_traffic",))]
     assert outgoing.min() == 0.0 and outgoing.max() == 1.0
     encoder.bind(read_declaration(env, env.graph_views()))
 

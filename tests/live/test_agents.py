@@ -21,7 +21,7 @@ from lagco.live.agents import (
 from lagco.live.agents.agent import AGENT
 from lagco.live.agents.learning import LinearScorerNetwork, ScorerNetwork
 from lagco.live.agents.search import GuidedSearch
-from lagco.live.contract import Situation, Update, beginning, followed
+from lagco.live.contract import Situation, Update, followed, live_instance
 from lagco.live.controllers.agent import AgentController
 from lagco.live.controllers.greedy import Greedy
 from lagco.problems.max_cut import MaxCut
@@ -45,7 +45,7 @@ def drawn(problem, max_changes=2, size=8, **params):
         instance = Placement.generate(3 * size, seed=4, load=0.9)
         instance = Placement.with_aims(instance, {"fragments": 5.0})
     instance = replace(instance, params={**instance.params, **params})
-    return beginning(problem, instance, max_changes)
+    return live_instance(problem, instance, max_changes)
 
 
 def value_of(problem, instance, solution):
@@ -62,7 +62,7 @@ def matrices(problem, instance, count):
 def test_clouds_with_traffic_and_hosts_to_be_emptied_are_previewed_exactly():
     cloud = Placement.generate(12, seed=3)
     drained = np.zeros(len(cloud.array("pm_capacities")), dtype=np.int8)
-    cloud = beginning(Placement, cloud, 4)
+    cloud = live_instance(Placement, cloud, 4)
     hosts = cloud.array("allocation")
     drained[hosts[0]] = 1
     cloud = replace(cloud, arrays={**cloud.arrays, "drained": drained})
@@ -87,7 +87,7 @@ def test_what_takes_the_room_of_a_change_that_is_taken_back_is_not_proposed():
     pair = np.array([[0], [1]])
     arrays = {**cluster.arrays, "apart": pair}
     for instance in (cluster, replace(cluster, arrays=arrays)):
-        instance, moves = beginning(Placement, instance, 6), Placement.moves()
+        instance, moves = live_instance(Placement, instance, 6), Placement.moves()
         moves.begin(instance)
         before, held = moves.solution, judge(Placement, instance, moves.solution)
         for turns in (12, 30, 60):
@@ -133,7 +133,7 @@ def test_what_a_longer_link_loses_is_foretold_where_nothing_else_changes():
     ring = OSPF.generate(8, seed=4)
     names = COLUMNS.names
     moves = OSPF.moves()
-    moves.begin(beginning(OSPF, ring, 1))
+    moves.begin(live_instance(OSPF, ring, 1))
     columns = moves.describe()
     after = columns[:, names.index("use_after")]
     ups = columns[:, names.index("up")] > 0

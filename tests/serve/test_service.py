@@ -16,7 +16,7 @@ from lagco.core.changes import incumbent_of, judge
 from lagco.errors import CheckError, MissingExtra, UsageError
 from lagco.instances.timelines import Timeline
 from lagco.live import live
-from lagco.live.contract import beginning, in_force
+from lagco.live.contract import in_force, live_instance
 from lagco.problems.ospf import OSPF
 from lagco.serve import serve
 from tests.serve.running import DAY, FILE, NETWORK, Running
@@ -41,7 +41,7 @@ def network(running):
 def test_a_live_instance_is_what_was_sent(running, network):
     state = network.state()
     assert state["problem"] == "ospf" and state["size"] == NETWORK.size
-    start = beginning(OSPF, NETWORK, None)
+    start = live_instance(OSPF, NETWORK, None)
     assert state["objective"] == judge(OSPF, start, incumbent_of(OSPF, start)).objective
     assert list(state["configuration"]) == OSPF.element_names(NETWORK)
     assert len(state["picture"]["links"]) == NETWORK.size
@@ -49,7 +49,7 @@ def test_a_live_instance_is_what_was_sent(running, network):
 
 
 def test_decisions_are_feasible_within_budget_and_better_judged_from_scratch(network):
-    instance = beginning(OSPF, NETWORK, 2)
+    instance = live_instance(OSPF, NETWORK, 2)
     for number, (_, event, _) in enumerate(DAY):
         told = network.tell(event.as_dict())
         instance = OSPF.after(instance, event).instance

@@ -21,7 +21,7 @@ from lagco.instances.native import INSTANCE
 from lagco.latent.files import SPACE
 from lagco.problems import list_problems
 from lagco.store import Kind, Mismatch, check, check_writable, parse_json
-from lagco.store.tensors import header_of, pack_tensors
+from lagco.store.tensors import header_of, tensor_chunks
 from lagco.study.records.ledger import FAILURE, NOTE, RECORD
 from lagco.study.running.claims import CLAIM
 
@@ -227,7 +227,7 @@ def test_tensors_are_written_as_safetensors_reads_them(header):
         "none": np.zeros((0, 3), np.float32),
         "one": np.asarray(np.int64(-5)),
     }
-    content = pack_tensors(arrays, header)
+    content = b"".join(tensor_chunks(arrays, header))
     found = safetensors.numpy.load(content)
     assert found.keys() == arrays.keys()
     for name, array in arrays.items():

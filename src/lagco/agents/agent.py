@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Solution:
-    """The best that an agent found for an instance.
+    """The best solution that an agent found for an instance.
 
     Attributes:
         objective: of the configuration.
@@ -58,12 +58,12 @@ class Agent(SelfDescribing):
     """A trained agent.
 
     Attributes:
-        description: what it is and what it was trained on (``agent.json``).
-        problem: the problem class it decides on.
-        method: how it decides.
-        name: the method's name, as tables show it.
-        weights: the arrays that decide.
-        comparison: of a run that has just ended, with other ways to answer; None without.
+        description: content of ``agent.json``: configuration, facts, training data.
+        problem: the problem class.
+        method: the method it was trained with.
+        name: the method's name, as shown in tables.
+        weights: arrays of the policy and, if trained, of ranker and scorer, by name.
+        comparison: with greedy and search, where `train` has just made one; else None.
     """
 
     comparison: Comparison | None = None
@@ -87,7 +87,7 @@ class Agent(SelfDescribing):
         self._actor: tuple[ContinuousEnv, Actor] | None = None
 
     def facts(self) -> dict[str, object]:
-        """Method, problem, and what it was trained on."""
+        """Method, problem, training data and decoder, for display."""
         training = self.description["training"]
         found: dict[str, object] = {"method": self.name, "problem": self.problem.name}
         if "steps" in training:
@@ -99,7 +99,7 @@ class Agent(SelfDescribing):
         return found | ({"decoder": decoder} if self.method.metric is not None else {})
 
     def sees(self) -> dict[str, Any]:
-        """What it looks at: attributes by view, poolings, and columns of candidates by name."""
+        """Its inputs by name: attributes per view, poolings, and columns of candidates."""
         env = self.problem(self.problem.generate(self.problem.default_size), features=self.features)
         declared = read_declaration(env, env.graph_views())
         found: dict[str, Any] = {
@@ -222,7 +222,7 @@ class Agent(SelfDescribing):
                     "decoder='ranked': this agent was trained without a ranker; train one with "
                     "--method taught-projection"
                 )
-            # named in a text: only methods that train a ranker depend on its code
+            # by name, so that the code version of other methods does not depend on the ranker
             inference = importlib.import_module("lagco.agents.inference.ranker")
             made = inference.make_ranker(self.weights)
             columns = SeenColumns.from_facts(self.description["facts"])

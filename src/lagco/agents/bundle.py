@@ -101,14 +101,14 @@ def save_bundle(
 
     Args:
         folder: of the bundle.
-        problem: what it decides on.
-        method: how.
-        weights: the arrays that decide.
-        space: what it sees problems through.
-        config: configuration of its training.
-        facts: values that deciding needs beside the weights.
-        training: what it was trained on: instances, sizes, steps; perhaps its best validation.
-        measured: what was measured in training, such as seconds.
+        problem: the problem class.
+        method: the method of the agent.
+        weights: arrays that decide, by name.
+        space: latent space; None for a method without one.
+        config: configuration of the training.
+        facts: JSON values that deciding needs in addition to the weights.
+        training: checksums and sizes of the instances, steps, and the best validation if any.
+        measured: measurements of the training, such as seconds.
     """
     folder = Path(folder)
     content = {
@@ -141,10 +141,10 @@ def load(
             what makes the environment.
         instance: any one of that problem, where it cannot draw instances itself and its actions
             contain objects; declarations are read off it.
-        decoder: how points become actions; the agent's own without. Needed if that is a rule,
-            ``rule:module:function``, since a file must not say what to import.
-        policy_class: what made the policy's network in training, where that is of the user's own.
-        encoder_class: what made the encoder's module in pre-training, likewise.
+        decoder: of proto-actions; by default the one the agent was trained with. Required if that
+            is a rule, ``rule:module:function``, since a file must not name what is imported.
+        policy_class: factory of the policy network, if the user gave one in training.
+        encoder_class: factory of the encoder module, if the user gave one in pre-training.
 
     Raises:
         BundleError: the message names the file and what is wrong with it.
@@ -184,7 +184,7 @@ def load(
 
 
 def folder_of(path: str | Path, problem: AnyProblem | None = None) -> Path:
-    """A folder; of the name of a problem, or ``default``, that of the agent that lagco brings."""
+    """Folder of a bundle; for a problem's name or ``default`` that of the shipped agent."""
     folder = Path(path)
     if folder.exists() or not isinstance(path, str):
         return folder

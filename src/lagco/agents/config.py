@@ -36,9 +36,9 @@ def setting(
     choices: tuple[str, ...] = (),
     identity: bool = True,
 ) -> Any:
-    """A field of a configuration: its default, one sentence about it, and what it may be.
+    """A field of a configuration: its default, a sentence for its help, and its limits.
 
-    A run may go on with another value of a setting that is no part of its `identity`.
+    A run can be continued with another value of a setting that is not part of its `identity`.
     """
     limits = {"meaning": meaning, "least": least, "most": most, "above": above, "choices": choices}
     return field(default=default, metadata=limits | {"identity": identity})
@@ -124,14 +124,19 @@ class TrainConfig:
 
     @classmethod
     def preset_values(cls, preset: str, features: str) -> dict[str, Any]:
-        """Values that a preset or a feature set changes in the defaults."""
+        """Values that differ from the defaults for a preset or a feature set."""
         if preset == "default":
             return {}
         values = {"features": "paper", **cls.paper}
         return {**values, **cls.released} if preset == "released" else values
 
+    @property
+    def tunes_encoder(self) -> bool:
+        """Whether the encoder is trained together with the policy."""
+        return False
+
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
+        """JSON values."""
         plain = {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in dataclasses.asdict(self).items()
@@ -139,7 +144,7 @@ class TrainConfig:
         return {"method": self.method, **plain}
 
     def identity(self) -> dict[str, Any]:
-        """Plain values of the settings that a run cannot go on without."""
+        """JSON values of the settings that a run can only be continued with unchanged."""
         others = {entry.name for entry in fields(self) if not entry.metadata["identity"]}
         return {name: value for name, value in self.as_dict().items() if name not in others}
 
@@ -210,7 +215,7 @@ def _made_config(values: dict[str, Any], given: Mapping[str, Any]) -> TrainConfi
 
 
 def _check(entry: dataclasses.Field[Any], value: Any) -> None:
-    """Refuse a value of another kind than the default, or outside its limits."""
+    """Raise UsageError for a value of another type than the default, or outside its limits."""
     name, default, limits = entry.name, entry.default, entry.metadata
     if isinstance(default, bool):
         fits, wanted = isinstance(value, bool), "true or false"
@@ -241,7 +246,7 @@ def _check(entry: dataclasses.Field[Any], value: Any) -> None:
 
 
 def _elsewhere(name: str) -> str:
-    """The end of a message: which other methods have a setting."""
+    """End of a message that names the other methods which have a setting."""
     from lagco.agents.registry import METHODS
 
     others = [
@@ -254,10 +259,10 @@ def _elsewhere(name: str) -> str:
 
 
 def applicable_settings(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of `values`, given for several methods, that a method has.
+    """Those of `values`, given for several methods, that one method has.
 
     Raises:
-        UsageError: no method at all has such a setting.
+        UsageError: no method has a setting of that name.
     """
     from lagco.agents.registry import METHODS
 

@@ -32,8 +32,8 @@ NO_FACTS: Schema = {"type": "object", "additionalProperties": False}
 
 
 @dataclass(frozen=True)
-class Look:
-    """The look of a method in figures.
+class PlotStyle:
+    """Colour, symbol and dash of a method in figures.
 
     Attributes:
         colour: of lines and marks, ``#rrggbb``.
@@ -47,7 +47,7 @@ class Look:
 
 
 class Actor(Protocol):
-    """Decides in one environment; made anew for every environment."""
+    """Decides in one environment; there is one actor per environment."""
 
     def act(self, rng: np.random.Generator, explore: bool) -> Any:
         """A raw action for the present state; with `explore` sampled, else the mode."""
@@ -56,10 +56,11 @@ class Actor(Protocol):
 
 @runtime_checkable
 class ClockedActor(Actor, Protocol):
-    """An actor that says when the parts of its decisions end, to whoever times them.
+    """An actor that reports when the parts of its decisions end, so that they can be timed.
 
     Attributes:
-        ended: called with the name of every part of a decision as it ends; None by default.
+        ended: called with the name of a part (``encode``, ``search``, …) as it ends; None by
+            default.
     """
 
     ended: Callable[[str], None] | None
@@ -84,7 +85,7 @@ class StatefulModel(Protocol):
     """
 
     def extra_state(self) -> dict[str, Any]:
-        """Plain values of that state."""
+        """JSON values of that state."""
         ...
 
     def extra_arrays(self) -> Mapping[str, Array | JoinedRows]:
@@ -92,16 +93,16 @@ class StatefulModel(Protocol):
         ...
 
     def restore_extra(self, state: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """Continue from both."""
+        """Restore both."""
         ...
 
 
 @runtime_checkable
 class AdoptingModel(Protocol):
-    """A model that keeps more of its weights than the arrays that decide: averages, a target."""
+    """A model with copies of its weights that must follow them: averages, a target network."""
 
     def adopted(self, weights: Weights) -> None:
-        """Called when a run has begun with the weights of another agent, these."""
+        """Update the copies; called when a run has loaded the `weights` of another agent."""
         ...
 
 
@@ -114,20 +115,20 @@ class Method(ABC):
     space.
 
     Attributes:
-        name: in commands and files.
-        label: in tables and figures.
-        look: in figures.
+        name: as used in commands and files.
+        label: as shown in tables and figures.
+        style: of lines and marks in figures.
         config: dataclass of its settings, with their defaults and those of the preset ``paper``.
         latent: whether it sees problems through a latent space.
         padded: whether it reserves room for the largest instance.
-        metric: by which the points that it predicts are decoded; None if it predicts none.
+        metric: by which its proto-actions are decoded; None for a method without proto-actions.
         taught: whether it imitates a teacher.
         facts_schema: JSON schema of its facts.
     """
 
     name: str
     label: str
-    look: Look
+    style: PlotStyle
     config: type[TrainConfig]
     latent: bool = True
     padded: bool = False
@@ -149,7 +150,7 @@ class Method(ABC):
     def check_run(  # noqa: B027, most methods can train on all instances
         self, problem: type[Problem], instances: Sequence[Instance], config: Any
     ) -> None:
-        """Refuse what the method cannot train with, before anything else takes time."""
+        """Raise UsageError for data or settings the method cannot train with, before any work."""
 
     @abstractmethod
     def model(self, env: Any, config: Any) -> BaseAlgorithm:
@@ -165,7 +166,7 @@ class Method(ABC):
 
     @abstractmethod
     def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
-        """Take from a file the arrays that decide; refuse those that do not fit what is known."""
+        """Take the arrays that decide from a file; refuse shapes that do not fit facts or space."""
 
     @abstractmethod
     def actor(
@@ -176,10 +177,10 @@ class Method(ABC):
         space: LatentSpace | None,
         decoder: Decoder | None,
     ) -> Actor:
-        """An actor in `env`; `decoder` overrides how points are decoded."""
+        """An actor in `env`; `decoder` replaces the default decoder of proto-actions."""
 
     def needed(self, space: LatentSpace | None) -> LatentSpace:
-        """The latent space of a method that sees problems through one."""
+        """`space`, or a UsageError where it is missing."""
         if space is None:
             raise UsageError(f"{self.name} needs a latent space")
         return space

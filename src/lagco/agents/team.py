@@ -13,7 +13,7 @@ from lagco.arrays import Array
 
 @runtime_checkable
 class PointActor(Actor, Protocol):
-    """An actor whose network predicts points, hence for many observations in one pass."""
+    """An actor whose network predicts proto-actions for many observations in one pass."""
 
     def network(self, observations: Array) -> Array:
         """Proto-actions (k, d) of observations (k, w)."""
@@ -24,13 +24,13 @@ class PointActor(Actor, Protocol):
         ...
 
     def decide(self, proto: Array, rng: np.random.Generator, explore: bool) -> Any:
-        """A raw action for the state last observed, given its proto-action (d,)."""
+        """A raw action for the state last observed, from its proto-action (d,)."""
         ...
 
 
 @runtime_checkable
 class RatingActor(PointActor, Protocol):
-    """An actor that also knows how likely actions are."""
+    """An actor that also gives probabilities of actions."""
 
     def likelihoods(self, proto: Array) -> tuple[Array, Array]:
         """Raw actions (k, …) and the logarithms of their probabilities (k,)."""
@@ -66,7 +66,7 @@ class Team:
 
     @property
     def rates(self) -> bool:
-        """Whether its actors know how likely actions are."""
+        """Whether :meth:`rate` is available."""
         return self._rating is not None
 
     def rate(self, members: Sequence[int]) -> list[tuple[Array, Array]]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lagco.search.metrics import Floats, Ints
+from lagco.search.paths.search import PathSpace
 from lagco.search.validity import Predicate
 
 _CHUNK = 262_144
@@ -40,7 +41,8 @@ class FlatIndex:
         """Vectors in single precision, gathered component by component into one array."""
         space = self.space
         out = np.zeros((len(rows), space.width), np.float32)
-        if hasattr(space, "paths"):
+        if isinstance(space, PathSpace):
+            assert space.demand_table is not None
             width = space.node_width
             out[:, :width] = space.demand_table[rows[:, 0]]
             padded = np.concatenate([space.tables, np.zeros((1, width), np.float32)])

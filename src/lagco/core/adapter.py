@@ -70,7 +70,7 @@ class EnvProblem(Problem):
     maximise: ClassVar[bool] = True
     reward_is_score: ClassVar[bool] = False
     default_size: ClassVar[int] = 0
-    may_wait: ClassVar[bool] = False  # who knows what the environment holds
+    reusable: ClassVar[bool] = False  # an environment may hold anything
     #: what makes the environment
     source: ClassVar[EnvMaker]
     _extents: ClassVar[dict[str, dict[str, int]]]
@@ -89,7 +89,7 @@ class EnvProblem(Problem):
         Args:
             seed: a number from 0.
             options: JSON values.
-            env: a problem of this class that may be used to look at it.
+            env: a problem of this class to reuse for reading the size.
         """
         params: dict[str, Any] = {"seed": _checked_seed(seed)}
         name = f"{cls.name}-{params['seed']}"
@@ -127,7 +127,7 @@ class EnvProblem(Problem):
 
     @classmethod
     def evaluate_solution(cls, instance: Instance, solution: Array) -> float:
-        """The return of these actions, taken once more."""
+        """The return of these actions, replayed."""
         env = cls(instance)
         env.reset(options={"start": solution})
         return env.objective()

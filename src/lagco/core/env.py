@@ -48,10 +48,13 @@ _SHARED = frozenset(
 
 @runtime_checkable
 class Previews(Protocol):
-    """An environment, or a class of them, that can look one step ahead."""
+    """An environment, or a class of them, that can rank actions by their effects.
+
+    A subclass without one sets ``preview = None``.
+    """
 
     def preview(self, actions: Array) -> Array:
-        """Values (k,) by which to rank raw actions, higher is better; the state stays as it is."""
+        """Values (k,) by which to rank raw actions, higher is better; the state does not change."""
         ...
 
 
@@ -198,7 +201,7 @@ class ContinuousEnv(gym.Env[Any, Any]):
         return None
 
     def suggested_actions(self) -> Array | None:
-        """Valid raw actions (k,) or (k, m) that ``ranked`` looks at beside the policy's."""
+        """Valid raw actions (k,) or (k, m) for ``ranked`` in addition to the policy's."""
         return None
 
     # -- what everything else calls

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     import networkx as nx
 
 _JOURNAL_LIMIT = 4096
-#: kinds of notes: rows of a node or edge attribute; edges that moved, or nodes and edges that came
-#: behind those there were; other nodes and edges altogether
+#: kinds of changes: rows of a node or edge attribute; moved edges, or appended nodes and edges;
+#: other nodes and edges altogether
 NODE, EDGE, WIRING, STRUCTURE = range(4)
 
 
@@ -45,10 +45,10 @@ class Changes:
 
     Attributes:
         structure: there are other nodes or edges; everything must be read again.
-        nodes: touched rows per node attribute, sorted; None stands for all rows.
+        nodes: touched rows per node attribute, sorted; None for all rows.
         edges: likewise per edge attribute.
-        wiring: edges join other nodes, or nodes and edges were added behind those there were,
-            which keep their numbers and, where they are not touched, their attributes.
+        wiring: edges join other nodes, or nodes and edges were appended; earlier ones keep their
+            numbers and, unless touched, their attributes.
     """
 
     structure: bool
@@ -65,12 +65,12 @@ class GraphView:
 
     Args:
         num_nodes: number of nodes n; nodes are 0 … n-1.
-        edges: int array (2, E); an undirected edge stands there once.
+        edges: int array (2, E); an undirected edge is listed once.
         nodes: node attributes, each with n rows.
         edge_attributes: edge attributes, each with E rows.
         directed: whether (u, v) differs from (v, u).
-        labels: what the nodes are called outside; 0 … n-1 by default.
-        multigraph: whether parallel edges are meant.
+        labels: names of the nodes outside of lagco; 0 … n-1 by default.
+        multigraph: whether parallel edges are allowed.
 
     The columns are the ones given, not copies, so a problem may keep writing to its own arrays.
     """

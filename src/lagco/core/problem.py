@@ -48,29 +48,29 @@ class Problem(Changing):
     Args:
         instance: an instance or the path of its file.
         size: instead: draw an instance of this size over the paper's ranges.
-        features: ``full``, ``paper`` or ``budget``, which is ``full`` with the changes left.
+        features: ``full``, ``paper``, or ``budget``: ``full`` and the number of changes left.
         start: ``worst``, ``current``, ``default`` or a configuration of the problem's own.
         stop_at_best: end the episode at the sweeps' best value; for training only.
         rewards: False skips the objective of unfinished states, which takes long on large
             instances: the last reward carries what all of them sum to.
         render_mode: ``rgb_array`` or None.
 
-    An author of a problem writes the class attributes below (`maximise` and `score_from_start`
-    stand in :class:`~lagco.core.rewards.scoring.Scored`), the five abstract methods, and whatever
-    of `is_complete`, `is_feasible`, `_sample`, `preview` applies.
+    Subclasses define the class attributes below (`maximise` and `score_from_start` are in
+    :class:`~lagco.core.rewards.scoring.Scored`), the five abstract methods and, as far as they
+    apply, `is_complete`, `is_feasible`, `_sample` and `preview`.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012
 
     #: episode length over decision variables
     episode_coefficient: ClassVar[int] = 1
-    #: start from which studies also test, where scores from the worst one hardly tell agents apart
+    #: additional start for studies, if scores from the worst start hardly differ between agents
     compared_start: ClassVar[str | None] = None
     #: whether rewards sum to the score (plus declared terms)
     reward_is_score: ClassVar[bool] = True
     #: whether the objective is scaled by bounds that only the sweeps know
     scaled_by_sweeps: ClassVar[bool] = False
-    #: entry of ``info`` whose value after a step `preview` foretells the order of
+    #: entry of ``info`` by whose value after a step `preview` ranks actions
     preview_key: ClassVar[str] = "objective"
     #: teacher of agents that are taught, unless another is chosen: see
     #: ``lagco.agents.teaching.teachers``
@@ -78,7 +78,7 @@ class Problem(Changing):
     #: size used by ``make`` when neither instance nor size is given
     default_size: ClassVar[int] = 20
     #: whether training may keep problems loaded for when their instance comes again
-    may_wait: ClassVar[bool] = True
+    reusable: ClassVar[bool] = True
     #: what instances hold, checked whenever one is read or used
     form: ClassVar[InstanceForm] = InstanceForm()
 

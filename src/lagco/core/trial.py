@@ -1,8 +1,8 @@
-"""Trials: a problem played by a search, move by move, with a way back.
+"""Trials: a problem as a search uses it, move by move and back again.
 
-A search plays thousands of episodes and looks at nothing but moves and objectives. A trial leaves
-out what agents need besides (observations, rewards, the count of steps), so a move costs what the
-problem's own rules cost.
+A search plays thousands of episodes and needs only moves and objectives. A trial omits what agents
+need in addition (observations, rewards, step counts), so a move costs no more than the problem's
+rules.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
-from lagco.core.env import draw_valid_action
+from lagco.core.env import Previews, draw_valid_action
 from lagco.core.problem import Problem
 
 #: raw actions that are listed at most in one state; beyond it so many are drawn
@@ -23,16 +23,17 @@ TRIED = 12
 
 
 class Trial:
-    """One instance of a problem, played by a search.
+    """A copy of a problem in which a search moves.
 
     Args:
-        env: the problem; what is played is a copy of it.
+        env: the problem.
         seed: of the start.
         here: whether to begin in the state that `env` is in, instead of at the start.
 
     Attributes:
         env: the copy.
         builds: whether solutions are built up, else they are improved step by step.
+        preview: of the copy, None for a problem without one.
         actions: raw actions since :meth:`begin`.
     """
 
@@ -43,11 +44,12 @@ class Trial:
         self.actions: list[Any] = []
         self.begin()
         self.builds = not self.env.is_feasible()
+        self.preview = self.env.preview if isinstance(self.env, Previews) else None
         self._sign = 1.0 if env.maximise else -1.0
         self._lists = self._can_list()
 
     def begin(self, solution: Array | None = None) -> bool:
-        """Go to the start, or to a solution; False where the problem cannot begin there."""
+        """Go to the start, or to a solution; False if the problem cannot start there."""
         self.actions = []
         if solution is not None:
             self.env.reset(seed=self._seed, options={"start": solution})
@@ -95,9 +97,9 @@ class Trial:
         By `preview`; without it by the objective after each of a few that are drawn.
         """
         order = rng.permutation(len(actions))
-        if hasattr(self.env, "preview"):
+        if self.preview is not None:
             actions = actions[order]
-            values = np.asarray(self.env.preview(actions), dtype=float)
+            values = np.asarray(self.preview(actions), dtype=float)
         else:
             actions = actions[order[:TRIED]]
             values = np.array(self.values_after(actions))

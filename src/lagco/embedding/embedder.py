@@ -31,14 +31,6 @@ class FeatureMatrices:
     nodes: Array
     edges: Array
 
-    def node_columns(self, names: Sequence[str]) -> Array:
-        """Columns of some node attributes side by side: a copy (n, width)."""
-        return self.nodes[:, self.layout.nodes.columns(tuple(names))]
-
-    def edge_columns(self, names: Sequence[str]) -> Array:
-        """Columns of some edge attributes side by side: a copy (E, width)."""
-        return self.edges[:, self.layout.edges.columns(tuple(names))]
-
 
 class Embedder:
     """Embeds the states of one environment.

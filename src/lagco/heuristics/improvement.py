@@ -55,7 +55,7 @@ class Walk:
             cooled: how much of the walk is over, from 0 to 1; annealing gets colder with it.
         """
         self.moves += 1
-        if hasattr(self.trial.env, "preview"):
+        if self.trial.preview is not None:
             return self._tabu_step(rng)
         return self._annealing_step(rng, cooled)
 
@@ -79,7 +79,7 @@ class Walk:
             return False
         env = self.trial.env
         before = self.trial.value()
-        kept = None if hasattr(env, "undo") else env.snapshot()
+        kept = env.snapshot()
         env.carry_out(action)
         change = self.trial.value() - before
         if change:
@@ -88,8 +88,6 @@ class Walk:
         temperature = self._scale * HOTTEST * (COLDEST / HOTTEST) ** cooled
         if change >= 0.0 or rng.random() < math.exp(change / max(temperature, 1e-300)):
             self.trial.actions.append(action)
-        elif kept is None:
-            env.undo(action)  # type: ignore[attr-defined]
         else:
             env.restore(kept)
         return True

@@ -18,14 +18,12 @@ def rules_search(cls: type[Problem], instance: Instance, seed: int) -> Search:
     return Search(cls(instance, features="paper", start="current", rewards=False), seed=seed)
 
 
-def solver_reference(
-    cls: type[Problem], instance: Instance, seed: int, effort: float = 1.0
-) -> SolverReference | None:
-    """Value of a solver; `effort` multiplies its usual amount of work."""
+def solver_reference(cls: type[Problem], instance: Instance, seed: int) -> SolverReference | None:
+    """Value of the problem's solver; without one, of search by the rules."""
     if cls.defines("solve"):
-        return cls.solve(instance, seed, effort).solver
+        return cls.solve(instance, seed).solver
     search = rules_search(cls, instance, seed)
-    best = search.run(max(1, int(effort * _MOVES * max(1, instance.size))))
+    best = search.run(_MOVES * max(1, instance.size))
     if best is None:
         raise InstanceError(f"{instance.name!r}: search by the rules found no solution")
     return SolverReference(best.objective, "best-known", NAME, best.solution)

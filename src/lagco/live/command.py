@@ -42,7 +42,7 @@ def live(
     Args:
         source: a timeline or its file (``….jsonl``), or an instance or its file together with
             `series` or `synthetic`.
-        on_decision: is told about every decision.
+        on_decision: called with every decision.
         progress: whether to show how it goes.
         options: see :class:`lagco.live.LiveOptions`.
     """

@@ -1,10 +1,10 @@
-"""The contract of controllers: the present state in, at most so many changes out, in time."""
+"""Interface of controllers: from the present instance to a configuration, within a limit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from lagco.arrays import Array
 from lagco.core.changes import MAX_CHANGES, incumbent_of
@@ -20,16 +20,16 @@ _PREPARING = 8
 
 @dataclass(frozen=True, eq=False)
 class Situation:
-    """What a controller is asked to decide on.
+    """Input of a decision.
 
     Attributes:
         cls: class of the problem.
-        instance: as it is now. Its incumbent is the configuration in force, and what may change is
-            in it too: fixed elements, allowed values, ``params["max_changes"]``.
-        limit: when to answer: in seconds, or after so many turns.
+        instance: the present instance. It holds the configuration in force as its incumbent, and
+            the limits of changes: fixed elements, allowed values, ``params["max_changes"]``.
+        limit: when to answer, in seconds or turns.
         seed: of this decision.
         number: of the decision, from 0 on.
-        tell: is told the objective of every configuration better than those before.
+        tell: called with the objective of each configuration better than the ones before.
     """
 
     cls: type[Problem]
@@ -55,33 +55,33 @@ class Situation:
 
 @runtime_checkable
 class Controller(Protocol):
-    """Decides again and again while an instance changes.
+    """Decides repeatedly while an instance changes.
 
-    It may keep what it likes from one decision to the next, but its decision must follow from the
-    situation alone, so that a replay that was interrupted ends as one that was not.
+    It may cache anything between decisions, but a decision must be a function of the situation
+    alone, so that an interrupted replay ends like an uninterrupted one.
 
     Attributes:
-        name: as tables show it.
+        name: as shown in tables.
     """
 
     name: str
 
     def decide(self, situation: Situation) -> Array | None:
-        """A configuration within the limits of the instance; None to leave all as it is.
+        """A configuration within the limits of the instance; None to change nothing.
 
-        Who answers late is not asked what the answer was.
+        Late answers are dropped.
         """
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Update:
-    """What happened since the last decision.
+    """Changes of an instance since the last decision.
 
     Attributes:
-        number: of the decision that is asked for.
-        applied: the configuration that was put in force then; None where nothing changed.
-        events: what happened since.
+        number: of the next decision.
+        applied: the configuration put in force by the last decision; None for no change.
+        events: events since then.
         seed: of the decision.
     """
 
@@ -91,13 +91,13 @@ class Update:
     seed: int
 
 
-class Desk:
-    """A controller at work, with the instance kept up to date.
+class ControllerSession:
+    """A controller together with the instance that it decides on.
 
     Args:
-        controller: decides.
+        controller: the controller.
         cls: class of the problem.
-        instance: at the beginning, with the configuration in force.
+        instance: the initial instance, with the configuration in force.
     """
 
     def __init__(self, controller: Controller, cls: type[Problem], instance: Instance) -> None:
@@ -106,13 +106,13 @@ class Desk:
         self.instance = instance
 
     def decide(self, update: Update, limit: Limit) -> Array | None:
-        """What the controller decides after an update."""
+        """The controller's decision after an update."""
         self.instance = followed(self.cls, self.instance, update)
         situation = Situation(self.cls, self.instance, limit, update.seed, update.number)
         return self.controller.decide(situation)
 
     def prepare(self) -> None:
-        """Let the controller load what it needs, on a decision that does not count."""
+        """Warm the controller up with a decision that is ignored."""
         limit = Limit(turns=_PREPARING)
         self.controller.decide(Situation(self.cls, self.instance, limit, 0, 0))
 
@@ -131,9 +131,7 @@ def in_force(cls: type[Problem], instance: Instance, solution: Array) -> Instanc
     return replace(instance, arrays={**instance.arrays, str(cls.present): solution})
 
 
-def beginning(
-    cls: type[Problem], instance: Instance, max_changes: int | None, incumbent: Any = None
-) -> Instance:
+def live_instance(cls: type[Problem], instance: Instance, max_changes: int | None) -> Instance:
     """The instance with a configuration in force, its own or the problem's default, and a budget.
 
     Raises:
@@ -142,8 +140,7 @@ def beginning(
     if cls.present is None or not cls.events:
         lacking = "configuration in force (`present`)" if cls.present is None else "events"
         raise UsageError(f"{cls.name}: a problem without {lacking} cannot be decided on live")
-    if incumbent is None:
-        incumbent = incumbent_of(cls, instance)
+    incumbent = incumbent_of(cls, instance)
     if incumbent is None:
         env = cls(instance, start="default", features="paper", rewards=False)
         env.reset(seed=0)

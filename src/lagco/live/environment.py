@@ -16,7 +16,7 @@ from lagco.core.problem import Problem
 from lagco.errors import InstanceError, ResetNeeded, UsageError
 from lagco.instances import Instance
 from lagco.instances.timelines import Timeline, read_timeline
-from lagco.live.contract import Update, beginning, followed, in_force
+from lagco.live.contract import Update, followed, in_force, live_instance
 from lagco.live.replay import rounds_of
 from lagco.problems import AnyProblem, problem_class
 
@@ -89,7 +89,7 @@ class LiveEnv(gym.Env[dict[str, Array], Array]):
         self._ended = True
 
     def _begun(self, instance: Instance, features: str) -> Problem:
-        instance = beginning(self.problem, instance, self._most)
+        instance = live_instance(self.problem, instance, self._most)
         env = self.problem(instance, features=features, start="current")
         env.reset(seed=0)
         return env
@@ -109,7 +109,7 @@ class LiveEnv(gym.Env[dict[str, Array], Array]):
         sizes = {name: _Extent(space.shape) for name, space in self._shapes.items()}
         parts = _Extent(self._parts())
         for timeline in self._timelines:
-            instance = beginning(self.problem, timeline.instance, self._most)
+            instance = live_instance(self.problem, timeline.instance, self._most)
             for _, _, events, _ in rounds_of(timeline, self._rounds):
                 instance = followed(self.problem, instance, Update(0, None, events, 0))
                 self._inner.go_on_with(instance)
@@ -135,7 +135,7 @@ class LiveEnv(gym.Env[dict[str, Array], Array]):
             place = int(self.np_random.integers(len(self._timelines)))
         timeline = self._timelines[place]
         self._moments = rounds_of(timeline, self._rounds)
-        self._instance = beginning(self.problem, timeline.instance, self._most)
+        self._instance = live_instance(self.problem, timeline.instance, self._most)
         self._ended = False
         if not self._next():
             raise InstanceError(f"{timeline.name}: a timeline without events")

@@ -1,4 +1,4 @@
-"""A seat of a controller in a decision service."""
+"""Runner of a controller in a decision service."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from lagco.core.problem import Problem
 from lagco.instances import Instance
 from lagco.instances.native import instance_bytes
 from lagco.live.contract import Update, followed
-from lagco.live.seats import Reply
+from lagco.live.runners import Reply
 
 #: variable of the environment with the token of the service
 TOKEN = "LAGCO_TOKEN"
 
 
-class RemoteSeat:
+class RemoteRunner:
     """A controller of a decision service, which is told what happens, and asked.
 
     Args:

@@ -15,14 +15,14 @@ from lagco.core.problem import Problem
 from lagco.errors import InstanceError, UsageError
 from lagco.instances import Instance
 from lagco.instances.timelines import Event, Timeline
-from lagco.live.contract import Controller, Desk, Update, beginning, followed
+from lagco.live.contract import Controller, ControllerSession, Update, followed, live_instance
 from lagco.live.controllers import controller_of
 from lagco.live.options import LiveOptions, spelled_duration
 from lagco.live.outcome import weighed
 from lagco.live.records import Log, Record
-from lagco.live.remote import RemoteSeat
+from lagco.live.remote import RemoteRunner
 from lagco.live.result import HINDSIGHT, LiveResult
-from lagco.live.seats import OwnSeat, ProcessSeat, Reply, Seat
+from lagco.live.runners import InlineRunner, ProcessRunner, Reply, Runner
 from lagco.runtime.progress import Progress
 from lagco.solving.changes.limiting import with_incumbent
 
@@ -78,8 +78,8 @@ class Participant:
         self._controller = controller
         self._limits = seconds, turns
         self._server, self._clock = server, clock
-        self._seat: Seat | None = None
-        self._pending: list[Event] = []  # since the seat was last asked
+        self._runner: Runner | None = None
+        self._pending: list[Event] = []  # since the last decision
         self._applied: Array | None = None
 
     def follow(self, events: tuple[Event, ...]) -> None:
@@ -100,31 +100,33 @@ class Participant:
         if self._server is not None:
             limit = {"turns": turns} if seconds is None else {"deadline_ms": 1000.0 * seconds}
             by = self._controller.name
-            self._seat = RemoteSeat(self._server, by, self._cls, self.instance, limit)
+            self._runner = RemoteRunner(self._server, by, self._cls, self.instance, limit)
         elif turns is not None:
-            self._seat = OwnSeat(Desk(self._controller, self._cls, self.instance), turns)
+            self._runner = InlineRunner(
+                ControllerSession(self._controller, self._cls, self.instance), turns
+            )
         else:
             assert seconds is not None
             of = self._controller, self._cls, self.instance
-            self._seat = ProcessSeat(*of, seconds, self._clock)
+            self._runner = ProcessRunner(*of, seconds, self._clock)
 
     @property
     def sits(self) -> bool:
         """Whether it is asked already."""
-        return self._seat is not None
+        return self._runner is not None
 
     def decide(self, number: int, seed: int) -> Reply:
         """Ask the controller about the present state."""
-        assert self._seat is not None
+        assert self._runner is not None
         update = Update(number, self._applied, tuple(self._pending), seed + _STRIDE * number)
         self._pending, self._applied = [], None
-        return self._seat.ask(update)
+        return self._runner.ask(update)
 
     def close(self) -> None:
         """End the controller."""
-        if self._seat is not None:
+        if self._runner is not None:
             with suppress(OSError):
-                self._seat.close()
+                self._runner.close()
 
 
 def replay(
@@ -138,7 +140,7 @@ def replay(
     instance = timeline.instance
     if options.incumbent is not None:
         instance = with_incumbent(cls, instance, options.incumbent)
-    instance = beginning(cls, instance, options.max_changes)
+    instance = live_instance(cls, instance, options.max_changes)
     participants = _participants(cls, instance, options)
     folder = None if options.out is None else Path(options.out)
     settings = _settings(cls, timeline, instance, options, [each.name for each in participants])

@@ -14,7 +14,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from lagco.report.palette import label_of, look_of
+from lagco.report.palette import label_of, style_of
 from lagco.report.tables import Table
 from lagco.report.templating import HTML
 from lagco.report.writers import to_csv, to_html, to_latex
@@ -191,7 +191,7 @@ class Legend(Block):
 
     def html(self, page: Page) -> Markup:
         """A row of buttons."""
-        return _MACROS.legend([(m, label_of(m), look_of(m)) for m in self.methods])
+        return _MACROS.legend([(m, label_of(m), style_of(m)) for m in self.methods])
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from lagco.agents.config import STRATEGIES
-from lagco.agents.method import Look
+from lagco.agents.method import PlotStyle
 from lagco.agents.registry import METHODS, method_of
 from lagco.problem_table import ENTRIES
 from lagco.study.settings import ANNEALING, BASELINES, FAISS, TIMED_SOLVER, known_methods
@@ -15,19 +15,19 @@ LETTERS = {"small": "S", "medium": "M", "large": "L", "varied": "V"}
 
 #: looks of what methods are compared with
 _OTHERS = {
-    "random": Look("#9a9a9a", "x-thin-open", "dot"),
-    "greedy": Look("#6f6f6f", "cross-thin-open", "dash"),
-    "solver": Look("#9a9a9a", "line-ew-open", "dash"),
-    TIMED_SOLVER: Look("#4d4d4d", "line-ew-open", "longdash"),
-    ANNEALING: Look("#8c6d4f", "x-thin-open", "dashdot"),
-    FAISS: Look("#56b4e9", "hexagon-open", "dot"),
+    "random": PlotStyle("#9a9a9a", "x-thin-open", "dot"),
+    "greedy": PlotStyle("#6f6f6f", "cross-thin-open", "dash"),
+    "solver": PlotStyle("#9a9a9a", "line-ew-open", "dash"),
+    TIMED_SOLVER: PlotStyle("#4d4d4d", "line-ew-open", "longdash"),
+    ANNEALING: PlotStyle("#8c6d4f", "x-thin-open", "dashdot"),
+    FAISS: PlotStyle("#56b4e9", "hexagon-open", "dot"),
 }
-_UNKNOWN = Look("#7f7f7f", "pentagon")
+_UNKNOWN = PlotStyle("#7f7f7f", "pentagon")
 
 
-def look_of(method: str) -> Look:
-    """Look of a method or baseline."""
-    return method_of(method).look if method in METHODS else _OTHERS.get(method, _UNKNOWN)
+def style_of(method: str) -> PlotStyle:
+    """PlotStyle of a method or baseline."""
+    return method_of(method).style if method in METHODS else _OTHERS.get(method, _UNKNOWN)
 
 
 def label_of(method: str) -> str:

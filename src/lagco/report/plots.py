@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from lagco.report.palette import label_of, look_of
+from lagco.report.palette import label_of, style_of
 
 Trace: TypeAlias = dict[str, Any]
 Number: TypeAlias = float | int | None
@@ -79,7 +79,7 @@ def line(
     method: str, x: Sequence[Number], y: Sequence[Number], *, marks: bool = True, **more: Any
 ) -> Trace:
     """A line in the colour of a method, with some of its marks as the legend shows them."""
-    drawn = look_of(method)
+    drawn = style_of(method)
     return {
         "type": "scatter",
         "mode": "lines+markers" if marks else "lines",
@@ -99,7 +99,7 @@ def line(
 
 def dots(method: str, x: Sequence[Any], y: Sequence[Any], *, size: float = 7, **more: Any) -> Trace:
     """Marks of a method without a line."""
-    drawn = look_of(method)
+    drawn = style_of(method)
     return {
         "type": "scatter",
         "mode": "markers",
@@ -121,7 +121,7 @@ def band(method: str, x: Sequence[Number], low: Sequence[Number], high: Sequence
         "x": numbers([*x, *reversed(x)]),
         "y": numbers([*low, *reversed(high)]),
         "fill": "toself",
-        "fillcolor": faint(look_of(method).colour, 0.16),
+        "fillcolor": faint(style_of(method).colour, 0.16),
         "line": {"width": 0},
         "hoverinfo": "skip",
     }
@@ -144,7 +144,7 @@ def box(
         horizontal: whether values run to the right.
         more: further entries.
     """
-    colour = look_of(method).colour
+    colour = style_of(method).colour
     names = ("lowerfence", "q1", "median", "q3", "upperfence")
     spread = {name: numbers([row[i] for row in quantiles]) for i, name in enumerate(names)}
     return {

@@ -11,8 +11,8 @@ from lagco.problems import problem_class
 from lagco.runtime.one_thread import one_thread
 from lagco.serve.options import ServeOptions
 from lagco.serve.storing.database import Database
-from lagco.serve.storing.store import Entry, Known, Reader
-from lagco.serve.working.course import Course, finite, written
+from lagco.serve.storing.store import Entry, Reader, StoredInstance
+from lagco.serve.working.instance_state import InstanceState, finite, written
 from lagco.serve.working.uploads import instance_of
 
 _PAGE = 1000
@@ -48,13 +48,15 @@ def audit(options: ServeOptions) -> Audit:
     return found
 
 
-def _replay(reader: Reader, known: Known, options: ServeOptions, found: Audit) -> None:
+def _replay(reader: Reader, known: StoredInstance, options: ServeOptions, found: Audit) -> None:
     _, content = reader.snapshot(known.id, first=True)
-    course = Course(problem_class(known.about["problem"]), instance_of(content), options.agent)
+    state = InstanceState(
+        problem_class(known.about["problem"]), instance_of(content), options.agent
+    )
     for entry in _entries(reader, known.id):
         body = json.loads(entry.body)
         if entry.kind == "decision" and not body["late"]:
-            again = _again(course, body, found) | {"based_on": course.version}
+            again = _again(state, body, found) | {"based_on": state.version}
             for name in ("based_on", "before", "after", "rows"):
                 if again[name] != body[name]:
                     found.differences.append(
@@ -62,19 +64,19 @@ def _replay(reader: Reader, known: Known, options: ServeOptions, found: Audit) -
                         f"{again[name]!r}"
                     )
         if entry.version is not None:
-            course.follow(body)
-            if course.summary()["objective"] != entry.objective:
+            state.follow(body)
+            if state.summary()["objective"] != entry.objective:
                 found.differences.append(f"{known.id}, version {entry.version}: other objective")
 
 
-def _again(course: Course, body: dict[str, Any], found: Audit) -> dict[str, Any]:
+def _again(state: InstanceState, body: dict[str, Any], found: Audit) -> dict[str, Any]:
     """A decision made again, or weighed again."""
     if body["turns"] is not None:
         found.decided += 1
-        return json.loads(json.dumps(course.decide(body)))
+        return json.loads(json.dumps(state.decide(body)))
     found.weighed += 1
-    solution = written(course.incumbent, body["rows"]) if body["rows"] else None
-    outcome = course.weighed(solution, body["max_changes"])
+    solution = written(state.incumbent, body["rows"]) if body["rows"] else None
+    outcome = state.weighed(solution, body["max_changes"])
     return {
         "before": finite(outcome.held.objective),
         "after": finite(outcome.after.objective),

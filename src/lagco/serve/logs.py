@@ -27,12 +27,12 @@ class _Lines(logging.Formatter):
         return json.dumps(content, default=str)
 
 
-def log_lines(level: str = "info") -> None:
-    """Write what the service, and the server below it, have to say."""
+def log_lines() -> None:
+    """Log the service from `info` up, and uvicorn from `warning` up, to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Lines())
-    for name, lowest in (("lagco.serve", level), ("uvicorn", "warning")):
+    for name, lowest in (("lagco.serve", logging.INFO), ("uvicorn", logging.WARNING)):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
-        logger.setLevel(lowest.upper())
+        logger.setLevel(lowest)
         logger.propagate = False

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from lagco.core.env import Previews
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError, UsageError
 from lagco.policies import POLICIES, plain_policy
@@ -259,7 +260,7 @@ class Episodes:
         That is the problem's own, else by steps of `greedy`, where actions are many of `random`.
         """
         task, env = self._task, cast("Problem", episode.env)
-        previews = hasattr(env, "preview") and env.num_actions <= _PREVIEWED
+        previews = isinstance(env, Previews) and env.num_actions <= _PREVIEWED
         policy = "greedy" if previews or env.defines("completed") else "random"
         if self.name != policy:
             self.name += f", finished by {policy}"
@@ -286,7 +287,7 @@ class Episodes:
             return False
         pace = (now - loaded) / (steps - 1)
         slow = pace * (env.episode_length - steps) > limit.left()
-        return slow and hasattr(env, "preview") and self.name not in POLICIES
+        return slow and isinstance(env, Previews) and self.name not in POLICIES
 
     def _go_on_greedily(self, episode: Episode) -> Iterator[None]:
         """Steps of `greedy` from the best state of an episode, as long as they lead to better."""

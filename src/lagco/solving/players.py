@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from lagco.core.env import Previews
 from lagco.core.problem import Problem
 from lagco.errors import UnknownName, UsageError
 from lagco.instances import Instance
@@ -45,7 +46,7 @@ def load_player(
         except UnknownName:
             if options.names_agent or by == "agent":
                 raise
-            return _plain_player("greedy" if hasattr(cls, "preview") else "random")
+            return _plain_player("greedy" if issubclass(cls, Previews) else "random")
         name = f"{loaded.name} (default agent)"
     else:
         loaded = agent if isinstance(agent, Agent) else load(agent, cls, instance, decoder)
@@ -55,7 +56,7 @@ def load_player(
     if decoder is not None:
         loaded = loaded.with_decoder(decoder, k)
         name = f"{name}, {decoder} decoder"
-    elif loaded.description["config"].get("decoder") == "nearest" and hasattr(cls, "preview"):
+    elif loaded.description["config"].get("decoder") == "nearest" and issubclass(cls, Previews):
         mixed = partial(_mixed_team, loaded, loaded.with_decoder("preview", k))
         return Player(name, mixed, loaded.features)
     return Player(name, loaded.team, loaded.features)

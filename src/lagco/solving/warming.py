@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from lagco.core.env import Previews
 from lagco.problem_table import ENTRIES
 from lagco.problems import problem_class
 from lagco.solving.instance import solve
@@ -24,6 +25,6 @@ def warm(problems: Iterable[str] | None = None) -> Iterator[str]:
             instance = cls.generate(_SIZE)
             for by in ("portfolio", "agent"):
                 solve(instance, problem=cls, by=by, agent="default", turns=_TURNS)
-            if hasattr(cls, "preview"):  # agents may be helped by it
+            if issubclass(cls, Previews):  # agents may be helped by it
                 solve(instance, problem=cls, by="greedy", turns=_TURNS)
         yield name

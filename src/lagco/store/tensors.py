@@ -125,11 +125,6 @@ class Tensors(Mapping[str, Array]):
         return self._error(f"{self.path}: {reason}")
 
 
-def pack_tensors(arrays: Mapping[str, Array | JoinedRows], header: str | None = None) -> bytes:
-    """The safetensors file of `arrays`; the text `header` may travel with them."""
-    return b"".join(tensor_chunks(arrays, header))
-
-
 def pieces(array: Array | JoinedRows) -> Iterator[memoryview]:
     """The bytes of an array, little-endian, without a copy of all of it."""
     parts = array.parts if isinstance(array, JoinedRows) else [np.asarray(array)]
@@ -149,7 +144,7 @@ def pieces(array: Array | JoinedRows) -> Iterator[memoryview]:
 def tensor_chunks(
     arrays: Mapping[str, Array | JoinedRows], header: str | None = None
 ) -> Iterator[bytes | memoryview]:
-    """The same in pieces, without a copy of the arrays."""
+    """A safetensors file of `arrays` in pieces, without copies; `header` may travel with them."""
     names = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))  # aligned
     described: dict[str, Any] = {} if header is None else {"__metadata__": {_HEADER: header}}
     end = 0

@@ -1,1 +1,1 @@
-"""Networks as trained agents pass them."""
+"""Compiled networks of trained agents, and valid actions as tables."""

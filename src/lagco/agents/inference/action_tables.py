@@ -1,4 +1,4 @@
-"""Valid actions of a state as component tables and indices: action vectors are never written down.
+"""Valid actions of a state as component tables and indices, without materialised action vectors.
 
 `iterative` reads all of them (:func:`read_actions`), `soft-projection` the nearest ones to a
 proto-action (:func:`nearest_actions`).
@@ -18,9 +18,9 @@ from lagco.latent.space import LatentView
 from lagco.search import NoValidAction
 from lagco.search.errors import TooManyActions
 
-#: so many actions of a state are looked at; beyond it, as many that are drawn at random
+#: declared actions of a state that are listed; of more, this many are sampled
 MOST_ACTIONS = 20_000
-#: and so many of the nearest to a proto-action
+#: candidates of a state: the actions nearest to a proto-action
 CANDIDATES = 256
 
 
@@ -32,7 +32,7 @@ class ActionTables:
         tables: component vectors, each (n_c, d_c).
         starts: where each component's vector is added into an action's vector.
         index: (k, components) rows of the tables; None where action i is row i of the only table.
-        kept: which rows of the index are actions, as packed bits; None where all are. So many
+        kept: which rows of the index are actions, as packed bits; None where all are. It lets many
             states share the index of all declared actions.
     """
 
@@ -89,7 +89,7 @@ class ActionTables:
         return found
 
     def only(self, valid: Array) -> ActionTables:
-        """Those of all these actions that are valid: bool (k,)."""
+        """The actions for which `valid`, bool (k,), is true."""
         if self.index is None:
             return replace(self, tables=(self.tables[0][valid],))
         return replace(self, kept=np.packbits(valid))
@@ -106,7 +106,7 @@ class ActionTables:
         return total
 
     def trimmed(self) -> ActionTables:
-        """A copy without the rows of tables that no action has, the index in few bytes."""
+        """A copy without unused rows of tables, its index in the smallest integers."""
         if self.index is None:
             return replace(self, tables=(self.tables[0].copy(),))
         lengths = np.array([len(table) for table in self.tables])
@@ -121,19 +121,19 @@ class ActionTables:
         return replace(self, tables=tuple(tables), index=index)
 
     def compact(self) -> ActionTables:
-        """The same in half precision and with the smallest integers, for keeping many."""
+        """A copy in half precision and with the smallest integers, for storage."""
         index = None if self.index is None else in_few_bytes(self.index)
         return replace(self.halved(), index=index)
 
     def halved(self) -> ActionTables:
-        """The same in half precision; numbers that are too large for it become infinite."""
+        """A copy of the tables in half precision; values out of its range become infinite."""
         with np.errstate(over="ignore"):  # copies: tables may be views of something that changes
             return replace(self, tables=tuple([t.astype(np.float16) for t in self.tables]))
 
 
 @njit(cache=True)
 def trim(index, lengths, kept, counts, out):  # type: ignore[no-untyped-def]
-    """Rows of each table that actions have, in order, and the actions in terms of these."""
+    """Write the rows that actions use to `kept`, and the actions in terms of these to `out`."""
     for c in range(lengths.shape[0]):
         places = np.full(lengths[c], -1, np.int64)
         for k in range(index.shape[0]):
@@ -168,7 +168,7 @@ def read_actions(view: LatentView, rng: np.random.Generator) -> tuple[Array, Act
 
 
 def nearest_actions(view: LatentView, proto: Array, most: int) -> tuple[Array, ActionTables]:
-    """The same for all valid actions, or for the `most` nearest of them by inner product.
+    """Search rows and tables of all valid actions, or of the `most` nearest by inner product.
 
     Raises:
         NoValidAction: there is none.
@@ -178,7 +178,7 @@ def nearest_actions(view: LatentView, proto: Array, most: int) -> tuple[Array, A
 
 
 def nearest_products(view: LatentView, proto: Array, most: int) -> tuple[Array, Array]:
-    """Search rows of the same actions, and their inner products (k,) with the proto-action.
+    """Search rows as by :func:`nearest_actions`, and inner products (k,) with the proto-action.
 
     Raises:
         NoValidAction: there is none.
@@ -190,12 +190,12 @@ def nearest_products(view: LatentView, proto: Array, most: int) -> tuple[Array, 
 def labelled_actions(
     view: LatentView, proto: Array, most: int, right: Array
 ) -> tuple[Array, ActionTables, Array]:
-    """:func:`nearest_actions` and, wherever they are, the actions that are right.
+    """:func:`nearest_actions` together with the right actions, also where these are not near.
 
     Args:
         view: of the state.
         proto: (d,)
-        most: so many are looked at, and the right ones.
+        most: number of nearest actions.
         right: raw actions (k,) or (k, m); empty where none is known.
 
     Returns:
@@ -233,7 +233,7 @@ def _nearest_rows(view: LatentView, proto: Array, most: int) -> tuple[Array, Arr
 
 
 def _component_tables(view: LatentView, rows: Array) -> ActionTables:
-    """Tables of search rows, which are different ones, and in order where they are all."""
+    """Tables of distinct search rows."""
     return ActionTables(*view.actions().addends(rows))
 
 

@@ -51,7 +51,7 @@ class Network(Protocol):
 
 
 class AgentWeights(dict[str, Array]):
-    """Arrays of an agent by name, and those of its networks that are modules of the user's own."""
+    """Arrays of an agent by name, and its networks that are the user's own torch modules."""
 
     def __init__(
         self, arrays: Mapping[str, Array], networks: Mapping[str, OwnNetwork] | None = None
@@ -65,7 +65,7 @@ class Perceptron:
 
     Args:
         layers: (weight (out, in), bias (out,)) per layer.
-        activation: one of those that are compiled.
+        activation: one of :data:`~lagco.agents.config.ACTIVATIONS`.
     """
 
     def __init__(self, layers: Layers, activation: str = "leaky_relu") -> None:
@@ -102,7 +102,7 @@ class Perceptron:
 
 
 class TorchPass:
-    """A module of the user's own at inference.
+    """The user's own module at inference.
 
     Args:
         network: the module and its widths.
@@ -171,7 +171,7 @@ def _activate(y, slope, kind):  # type: ignore[no-untyped-def]
 def stored_layers(weights: Mapping[str, Array], prefix: str) -> Layers:
     """Layers stored as ``prefix.0.weight`` (out, in), ``prefix.0.bias``, ``prefix.1.weight``, …
 
-    The arrays are those given, where they are float32: what changes them changes the layers.
+    Float32 arrays are not copied: changing them changes the layers.
     """
     layers: list[tuple[Array, Array]] = []
     while f"{prefix}.{len(layers)}.weight" in weights:
@@ -196,15 +196,15 @@ def perceptron(
     inputs: int | None = None,
     outputs: int | None = None,
 ) -> Network:
-    """The network of that prefix, as :func:`stored_layers` finds it, or the user's own module.
+    """The network of that prefix: compiled from :func:`stored_layers`, or the user's own module.
 
-    Compiled code trusts its widths, so whoever knows them says so.
+    Compiled code does not check widths, so callers should give those that they know.
 
     Args:
         weights: of an agent.
         prefix: name of the network.
-        inputs: numbers that it will be given.
-        outputs: numbers that it must give.
+        inputs: expected width of the inputs.
+        outputs: expected width of the outputs.
     """
     own = getattr(weights, "networks", {}).get(prefix)
     network: Network
@@ -218,16 +218,16 @@ def perceptron(
 
 
 def score_with(network: Network, observation: Array, vectors: Array) -> Array:
-    """Q of candidates (k, d) in a state (w,) by a stored network: (k,)."""
+    """Q(o, u) by a network, for an observation (w,) and vectors (k, d): (k,)."""
     repeated = np.broadcast_to(observation, (len(vectors), len(observation)))
     return network(np.concatenate([repeated, vectors], axis=1).astype(np.float32))[:, 0]
 
 
 def stored_activation(weights: Mapping[str, Array], prefix: str) -> str:
-    """The activation stored as ``prefix.activation``, a number; without, it is the first.
+    """The activation stored by number as ``prefix.activation``, by default the first.
 
     Raises:
-        LagcoError: there is none of that number.
+        LagcoError: no activation has that number.
     """
     code = weights.get(f"{prefix}.{ACTIVATION}")
     if code is None:
@@ -238,7 +238,7 @@ def stored_activation(weights: Mapping[str, Array], prefix: str) -> str:
 
 
 def check_width(what: str, seen: int, wanted: int | None) -> None:
-    """Refuse a network of another width than its surroundings need."""
+    """Raise UsageError unless `wanted` is None or equal to `seen`."""
     if wanted not in (None, seen):
         raise UsageError(
             f"{what} {of_things(seen, 'numbers')}, here are {wanted}; was it trained with other "
@@ -246,12 +246,10 @@ def check_width(what: str, seen: int, wanted: int | None) -> None:
         )
 
 
-def take_network(
-    tensors: Tensors, prefix: str, inputs: int | None = None, outputs: int | None = None
-) -> None:
-    """Take the arrays of a network from a file; its widths are checked where they are known."""
+def take_network(tensors: Tensors, prefix: str, outputs: int) -> None:
+    """Take the arrays of a network with so many outputs from a file."""
     if f"{prefix}.{WIDTHS}" in tensors:
-        _take_own(tensors, prefix, inputs, outputs)
+        _take_own(tensors, prefix, outputs)
         return
     try:
         layers = stored_layers(tensors, prefix)
@@ -260,7 +258,7 @@ def take_network(
         raise tensors.refused(str(error)) from error
     if f"{prefix}.{ACTIVATION}" in tensors:
         tensors.take(f"{prefix}.{ACTIVATION}", (1,), np.uint8)
-    before = inputs
+    before: int | None = None
     for number, (weight, _) in enumerate(layers):
         width = outputs if number == len(layers) - 1 else None
         tensors.take(f"{prefix}.{number}.weight", (width, before))
@@ -268,14 +266,13 @@ def take_network(
         before = weight.shape[0]
 
 
-def _take_own(tensors: Tensors, prefix: str, inputs: int | None, outputs: int | None) -> None:
-    """Take the state of a module of the user's own; its class checks the shapes."""
-    widths = tensors.take(f"{prefix}.{WIDTHS}", (2,), np.int64, low=1)
-    for what, seen, wanted in zip(("takes", "gives"), widths, (inputs, outputs), strict=True):
-        if wanted not in (None, int(seen)):
-            raise tensors.refused(
-                f"the network {prefix!r} {what} {of_things(seen, 'numbers')}, not {wanted}"
-            )
+def _take_own(tensors: Tensors, prefix: str, outputs: int) -> None:
+    """Take the state of the user's own module; its class checks the shapes."""
+    seen = int(tensors.take(f"{prefix}.{WIDTHS}", (2,), np.int64, low=1)[1])
+    if seen != outputs:
+        raise tensors.refused(
+            f"the network {prefix!r} gives {of_things(seen, 'numbers')}, not {outputs}"
+        )
     for name, array in tensors.items():
         if name.startswith(f"{prefix}.{OWN}."):
             tensors.take(name, array.shape, array.dtype)

@@ -1,10 +1,10 @@
-"""Q(o, u(a)) over all valid actions of a state, without writing down action vectors.
+"""Q(o, u(a)) over all valid actions of a state, without materialised action vectors.
 
 The vector of an action is a sum of component vectors, so the first layer splits:
 W [o, u] = W_o o + sum over components of W_c u_c. Component vectors pass through the first layer
-once per state, actions add up rows of the results, and the other layers pass all actions of a state
-by products of matrices. :meth:`ActionValues.values` says it in numpy; what decides and values
-states in training, :func:`best_actions`, is the same compiled.
+once per state, actions add up rows of the results, and the other layers are matrix products over
+all actions of a state. :meth:`ActionValues.values` is the reference in numpy; :func:`best_actions`
+is the compiled form, used to decide and to compute targets in training.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lagco.arrays import Array
 from lagco.errors import LagcoError
 from lagco.runtime.one_thread import one_thread
 
-#: actions that are passed together: their hidden layers stay in the cache of a core
+#: actions per matrix product: their hidden layers fit into the cache of a core
 _BLOCK = 256
 
 
@@ -43,13 +43,13 @@ class QLayers(NamedTuple):
 
 
 class JoinedActions(NamedTuple):
-    """Actions of B states of one latent space, one state behind the other.
+    """Actions of B states of one latent space, concatenated state by state.
 
     Attributes:
         vectors: component vectors, state by state and component by component: (·,).
-        lengths: how many there are, 0 where a state has no such component: (B, C).
+        lengths: their number, 0 where a state has no such component: (B, C).
         widths: of the components' vectors: (C,).
-        starts: of these within action vectors: (C,).
+        starts: offsets of these within action vectors: (C,).
         rows: of the components per declared action: (·, C).
         valid: which of these are actions: (·,).
         counts: declared actions per state: (B,).
@@ -68,7 +68,7 @@ class ActionValues:
     """A Q network over sets of actions.
 
     Args:
-        layers: (weight (out, in), bias (out,)) per layer, which are copied.
+        layers: (weight (out, in), bias (out,)) per layer; copied.
         observation_width: leading inputs that belong to the observation.
     """
 
@@ -98,9 +98,9 @@ class ActionValues:
     def best(
         self, observations: Array, sets: Sequence[ActionTables]
     ) -> tuple[Array, npt.NDArray[np.int64]]:
-        """The largest value of each state and the first action that has it; 0 where there is none.
+        """Largest value (B,) of each state, 0 without actions, and its first best action (B,).
 
-        The value of a state does not depend on the states beside it, to the bit.
+        Values are the same bits whatever the other states of the batch are.
         """
         observations = np.ascontiguousarray(observations, np.float32)
         found: tuple[Array, Any] = best_actions(observations, join_actions(sets), self._layers)
@@ -213,7 +213,7 @@ def _valid_rows(declared, valid, lengths):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _add_parts(observed, parts, rows):  # type: ignore[no-untyped-def]
-    """Inputs (k, h) of the first hidden layer: of the observation, and of each component.
+    """Sums (k, h) of the observation's and the components' parts of the first hidden layer.
 
     Two components are added at a time, which halves how often sums are read and written.
     """

@@ -1,8 +1,8 @@
 """The network behind the decoder ``ranked``, compiled: attention among candidates.
 
 Every candidate is a row of features; pairs of candidates may have features of their own, which are
-added to the attention scores. Standardised inputs are cut off at 5 deviations. The pass
-equals that of :class:`~lagco.agents.teaching.ranker_network.RankerNetwork` but for rounding.
+added to the attention scores. Standardised inputs are clipped at 5 deviations. The pass equals that
+of :class:`~lagco.agents.teaching.ranker_network.RankerNetwork` up to rounding.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lagco.errors import UsageError
 from lagco.store import Tensors
 
 PREFIX = "ranker."
-#: standardised inputs are cut off here
+#: standardised inputs are clipped to this many deviations
 FAR = 5.0
 _EPSILON = 1e-5
 #: layers of a ranker at most
@@ -61,7 +61,7 @@ class RankerWeights(NamedTuple):
 
 
 class Ranker:
-    """The compiled network.
+    """The attention network, compiled.
 
     Args:
         weights: with the names that :meth:`RankerNetwork.arrays` gives.
@@ -94,7 +94,7 @@ class Ranker:
 
 
 class LinearRanker:
-    """Weighted sums of the standardised columns of each candidate; pairs do not count.
+    """Weighted sums of the standardised columns of each candidate, without features of pairs.
 
     Args:
         weights: with the names that :meth:`LinearRankerNetwork.arrays` gives.

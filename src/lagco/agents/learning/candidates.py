@@ -1,8 +1,8 @@
 """Softmax over the candidates of a state, by inner product with a proto-action.
 
 An action's vector is a sum of component vectors, so its inner product with a proto-action is a sum
-of the components' products. These are found once per component row and gathered per candidate:
-vectors of actions are never written down.
+of the components' products. These are computed once per component row and gathered per candidate;
+action vectors are never materialised.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class CandidateBatch(NamedTuple):
         return found
 
     def of(self, chosen: Tensor) -> CandidateBatch:
-        """Those of some of the states (B',)."""
+        """The candidates of some of the states, by index (B',)."""
         return CandidateBatch(
             tuple([table.index_select(0, chosen) for table in self.tables]),
             self.starts,
@@ -97,13 +97,13 @@ def _padded(arrays: Sequence[Array], dtype: type) -> Tensor:
 
 
 class CandidateHead(CategoricalHead):
-    """Outputs are proto-actions; the policy is a softmax over the candidates that are offered.
+    """Outputs are proto-actions; the policy is a softmax over the candidates of a state.
 
-    They stay fixed after the rollout.
+    Candidates stay fixed after the rollout.
 
     Args:
         outputs: width of a proto-action, d.
-        offer: gives the candidates of the present states for proto-actions (N, d).
+        offer: returns the candidates of the present states for proto-actions (N, d).
     """
 
     def __init__(self, outputs: int, offer: Callable[[Array], Sequence[ActionTables]]) -> None:

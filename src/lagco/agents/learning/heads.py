@@ -1,8 +1,7 @@
-"""Heads: what the outputs of a policy network mean.
+"""Heads: action distributions parametrised by the outputs of a policy network.
 
-A head draws the actions of a rollout from these outputs and, in an update, says how probable the
-actions drawn are by now. Whatever it needs of the states to do so (which actions were valid) it
-keeps during the rollout.
+A head samples actions during a rollout and evaluates their log-probabilities in an update. It
+stores what it needs of the visited states for that, such as masks of valid actions.
 """
 
 from __future__ import annotations
@@ -17,21 +16,21 @@ from torch import Tensor, nn
 from lagco.arrays import Array
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
-#: logit of an action that is not to be drawn, that of MaskablePPO
+#: logit of a masked action, as in MaskablePPO
 MASKED = -1e8
 
 
 class Head(nn.Module, ABC):
-    """Meaning of the outputs of a policy network.
+    """Distribution over actions, given the outputs of a policy network.
 
     Attributes:
-        outputs: how many the network gives.
+        outputs: number of outputs of the network, d.
     """
 
     outputs: int
 
     def begin(self, steps: int, envs: int) -> None:
-        """A rollout of so many steps of so many environments begins."""
+        """Prepare for a rollout of `steps` steps in `envs` environments."""
 
     @abstractmethod
     def draw(self, outputs: Tensor, step: int | None) -> tuple[Tensor, Tensor]:
@@ -39,7 +38,7 @@ class Head(nn.Module, ABC):
 
         Args:
             outputs: of the network.
-            step: of the rollout, whose states are kept for the update; None outside of one.
+            step: of the rollout, whose states are stored for the update; None outside a rollout.
         """
 
     @abstractmethod
@@ -55,18 +54,18 @@ class Head(nn.Module, ABC):
         """Log-probabilities (B,) of the actions drawn, and entropies (B,), or () if all are equal.
 
         Args:
-            outputs: (B, d) of the network for some transitions of the rollout, as it is now.
-            actions: (B, …) that were drawn there.
-            chosen: numbers of the transitions (B,): step · environments + environment.
+            outputs: (B, d) of the current network for transitions of the rollout.
+            actions: (B, …) drawn in these transitions.
+            chosen: indices (B,) of the transitions: step · environments + environment.
         """
 
 
 class GaussianHead(Head):
-    """Outputs are the means of independent normal distributions; deviations are learnt.
+    """Independent normal distributions: outputs are the means, standard deviations are learnt.
 
     Args:
-        low, high: actions (d,) are cut to these before they are executed.
-        log_std: logarithm of the deviations at the beginning.
+        low, high: bounds (d,) to which actions are clipped before they are executed.
+        log_std: initial logarithm of the standard deviations.
     """
 
     def __init__(self, low: Array, high: Array, log_std: float) -> None:
@@ -100,7 +99,7 @@ class GaussianHead(Head):
 
 
 class CategoricalHead(Head):
-    """Outputs are logits of numbered actions, all of which count.
+    """Categorical distribution over numbered actions: outputs are the logits.
 
     Args:
         outputs: number of actions.
@@ -133,13 +132,13 @@ class CategoricalHead(Head):
 
 
 class MaskedHead(CategoricalHead):
-    """Outputs are logits of numbered actions, of which the valid ones count.
+    """Categorical distribution over the valid ones of numbered actions.
 
-    Where none is valid, all of them count.
+    Where no action is valid, none is masked.
 
     Args:
         outputs: number of actions A.
-        masks: gives the valid actions of the present states, bool (N, A).
+        masks: returns the valid actions of the present states, bool (N, A).
     """
 
     def __init__(self, outputs: int, masks: Callable[[], Array]) -> None:

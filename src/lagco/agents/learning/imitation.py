@@ -1,8 +1,8 @@
-"""Learning from a teacher: the policy proposes, a ranker chooses, both imitate the right actions.
+"""Imitation of a teacher: the policy proposes actions, a ranker chooses among them.
 
-A round collects labelled states in all environments and then fits the policy (over all valid
-actions of a state) and the ranker (over the policy's nearest candidates) to them by cross-entropy.
-It is Stable-Baselines3's loop of rollouts and updates, so curves, callbacks and checkpoints work as
+A round collects labelled states in all environments, then fits the policy (over all valid actions
+of a state) and the ranker (over the candidates nearest to its proto-action) by cross-entropy. A
+round is a rollout and an update of Stable-Baselines3, so curves, callbacks and checkpoints work as
 for every method.
 """
 
@@ -46,12 +46,12 @@ from lagco.latent.space import LatentView
 from lagco.results.numbers import of_things
 from lagco.search import Neighbours, NoValidAction
 
-#: share of the last weights in the averages that decide
+#: decay of the exponential moving averages that decide
 _AVERAGE = 0.998
-#: share of the run over which learning rates rise, and the factor at which they end
+#: share of the run over which learning rates warm up, and their final factor
 _WARM_UP, _LOWEST = 0.05, 0.02
 _WEIGHT_DECAY = 1e-2
-#: a linear ranker has to learn as much from few updates with one layer's weights
+#: factor of the ranker's learning rate where it is linear: a single layer, few updates
 _LINEAR_RATE = 10.0
 
 
@@ -63,11 +63,11 @@ class ImitationSettings:
         k: candidates that the ranker chooses among; 0 for no ranker.
         width: of the ranker's layers.
         layers: of the ranker; 0 for a linear one.
-        own_share: share of the episodes that the learner begins itself.
+        own_share: share of the episodes whose first steps are the learner's.
         policy_rate: learning rate of the policy.
         ranker_rate: learning rate of the ranker.
-        tunes: whether the encoder learns with the policy.
-        columns: that the ranker sees; None for all of a problem that does not name them.
+        tunes: whether the encoder is fine-tuned with the policy.
+        columns: inputs of the ranker; None for all of a problem that does not name them.
     """
 
     k: int = 16
@@ -86,7 +86,7 @@ class Imitation(PPO):
     Args:
         env: training environment.
         config: settings of `taught-projection`.
-        teacher: says which actions are right.
+        teacher: gives the right actions of a state.
         settings: see :class:`ImitationSettings`.
     """
 
@@ -119,15 +119,15 @@ class Imitation(PPO):
     def collect_rollouts(
         self, env: Any, callback: Any, rollout_buffer: Any, n_rollout_steps: int
     ) -> bool:
-        """Labelled states: `n_rollout_steps` of every environment."""
+        """Collect labelled states: `n_rollout_steps` in every environment."""
         source = self._source
         self.policy.set_training_mode(False)
         self._found = LabelledStates()
         callback.on_rollout_start()
         # every round begins with new episodes, so that a checkpoint between two is complete
         source.reset()
-        self._players = [_Player() for _ in source.problems]
-        for index in range(len(self._players)):
+        self._turns = [_Turn() for _ in source.problems]
+        for index in range(len(self._turns)):
             self._begin(index)
         self._last_obs = source.observations()
         for _ in range(n_rollout_steps):
@@ -156,8 +156,8 @@ class Imitation(PPO):
         return found
 
     def _begin(self, index: int) -> None:
-        """The teacher looks at the episode that began; the learner may begin it itself."""
-        source, player = self._source, self._players[index]
+        """Prepare the teacher for an episode; draw how many first steps are the learner's."""
+        source, turn = self._source, self._turns[index]
         problem = source.problems[index]
         teacher, seed = self.teacher, int(self._rng.integers(2**31))
         drawn = source.episode_seed(index)
@@ -167,26 +167,26 @@ class Imitation(PPO):
         teacher.timed(teacher.begin, problem, wanted)
         learns = teacher.continues and self._round > 1
         learns = learns and self._rng.random() < self.settings.own_share
-        player.own_steps = int(self._rng.integers(problem.episode_length)) if learns else 0
-        player.seed = seed
-        player.labels = self.teacher.anywhere or not player.own_steps
+        turn.own_steps = int(self._rng.integers(problem.episode_length)) if learns else 0
+        turn.seed = seed
+        turn.labels = self.teacher.anywhere or not turn.own_steps
 
     def _step(self, index: int, proto: Array, observation: Array) -> None:
-        source, player = self._source, self._players[index]
+        source, turn = self._source, self._turns[index]
         problem, view = source.problems[index], source.views[index]
         teacher = self.teacher
-        if player.own_steps == 0 and not player.labels:
-            player.labels = bool(teacher.timed(teacher.take_over, problem, player.seed))
-        known = teacher.timed(teacher.actions, problem) if player.labels else np.zeros(0)
+        if turn.own_steps == 0 and not turn.labels:
+            turn.labels = bool(teacher.timed(teacher.take_over, problem, turn.seed))
+        known = teacher.timed(teacher.actions, problem) if turn.labels else np.zeros(0)
         try:
             rows, actions, right = labelled_actions(view, proto, CANDIDATES, known)
             nearest = self._nearest(view, rows, actions, proto)
             if len(known) and right.any():
-                self._keep(view, observation, rows, actions, right, nearest)
+                self._add_labelled(view, observation, rows, actions, right, nearest)
                 if self._tuner is not None:
                     self._found.graphs.append(self._tuner.see(index, rows))
-            if player.own_steps > 0 or not right.any():
-                row = self._own(view, proto, observation, nearest)
+            if turn.own_steps > 0 or not right.any():
+                row = self._learner_choice(view, nearest, observation)
             elif teacher.ordered:
                 row = view.actions().rows(problem.parts_from_actions(known[:1]))
             else:
@@ -194,10 +194,10 @@ class Imitation(PPO):
             raw = plain_action(view.raw(row)[0])
         except NoValidAction:
             raw = None
-        player.own_steps = max(0, player.own_steps - 1)
+        turn.own_steps = max(0, turn.own_steps - 1)
         _, ended, _ = source.step_problem(index, raw)
-        if not ended and player.labels and player.own_steps == 0 and not len(known):
-            source.restart(index)  # the teacher has nothing more to say
+        if not ended and turn.labels and turn.own_steps == 0 and not len(known):
+            source.restart(index)  # the teacher's episode is over
             ended = True
         if ended:
             self._begin(index)
@@ -211,7 +211,7 @@ class Imitation(PPO):
         found = Neighbours(rows[best], scores[best])
         return with_suggestions(view, proto, found) if self.settings.k else found
 
-    def _keep(
+    def _add_labelled(
         self,
         view: LatentView,
         observation: Array,
@@ -231,17 +231,19 @@ class Imitation(PPO):
             places = [positions.get(tuple(row), -1) for row in nearest.indices.tolist()]
             among = np.append(right, False)[places]  # suggestions may lie further away
             if among.any() and not among.all():
-                features = self._seen(view, nearest, observation), among
+                features = self._features(view, nearest, observation), among
         found.features.append(features)
 
-    def _seen(self, view: LatentView, nearest: Neighbours, observation: Array) -> CandidateFeatures:
-        """Columns of the candidates that the ranker sees."""
+    def _features(
+        self, view: LatentView, nearest: Neighbours, observation: Array
+    ) -> CandidateFeatures:
+        """Features of the candidates, restricted to the ranker's columns."""
         found, wanted = candidate_features(view, nearest, observation), self.settings.columns
         offered = SeenColumns.of(type(view.env), feature_set_of(view.env))
         return found if offered is None or wanted is None else offered.picked(found, wanted)
 
-    def _own(self, view: Any, proto: Array, observation: Array, nearest: Neighbours) -> Array:
-        """Action of the learner: the ranker's choice, or the policy's."""
+    def _learner_choice(self, view: Any, nearest: Neighbours, observation: Array) -> Array:
+        """Search row (1, m) of the learner's action: by the ranker, else nearest."""
         if self._compiled is None or len(nearest.scores) == 1:
             return nearest.indices[:1]
         ranker = ranker_on(
@@ -263,7 +265,7 @@ class Imitation(PPO):
         ranked = self._fit_ranker(found, rate) if self.settings.k else []
         if self._tuner is not None:
             self._tuner.adopt()
-            self._last_obs = self._source.look_again()
+            self._last_obs = self._source.observe_again()
         self._found = LabelledStates()
         self._n_updates += 1
         self.logger.record("train/states", len(found))
@@ -272,7 +274,7 @@ class Imitation(PPO):
                 self.logger.record(f"train/{name}", float(np.mean(values)))
 
     def _rate(self) -> float:
-        """Factor of the learning rates: a short rise, then a cosine down to almost 0."""
+        """Factor of the learning rates: a short warm-up, then cosine decay to almost 0."""
         done = 1.0 - self._current_progress_remaining
         rise = min(1.0, max(done, 0.01) / _WARM_UP)
         fall = 0.5 * (1.0 + math.cos(math.pi * min(1.0, max(0.0, done - _WARM_UP))))
@@ -314,7 +316,7 @@ class Imitation(PPO):
         return losses
 
     def _acting_parameters(self) -> list[Tensor]:
-        """Parameters of the part of the policy that acts, in the order of its average."""
+        """Parameters of policy network and head, in the order of their average."""
         policy = self.policy
         return [*policy.policy_net.parameters(), *policy.head.parameters()]
 
@@ -367,7 +369,7 @@ class Imitation(PPO):
         return float(loss.detach())
 
     def _blend(self, average: Any, parameters: list[Tensor]) -> None:
-        """Bring an average of the weights up to date."""
+        """Update an exponential moving average of weights."""
         self._descents += 1
         keep = min(_AVERAGE, (1 + self._descents) / (10 + self._descents))
         with torch.no_grad():
@@ -377,7 +379,7 @@ class Imitation(PPO):
     # -- checkpoints
 
     def extra_state(self) -> dict[str, Any]:
-        """Plain values that a checkpoint needs in addition to policy, optimiser, environment."""
+        """See :class:`~lagco.agents.method.StatefulModel`."""
         return {
             "round": self._round,
             "descents": self._descents,
@@ -387,7 +389,7 @@ class Imitation(PPO):
         }
 
     def extra_arrays(self) -> dict[str, Array]:
-        """Arrays that a checkpoint needs: averages, the ranker and its optimiser."""
+        """Averages, the ranker and its optimiser; see `StatefulModel`."""
         policy = self._acting.state_dict()
         found = {} if self._tuner is None else self._tuner.arrays()
         found |= {f"policy_average/{name}": t.cpu().numpy() for name, t in policy.items()}
@@ -399,7 +401,7 @@ class Imitation(PPO):
         return found
 
     def restore_extra(self, state: Mapping[str, Any], arrays: dict[str, Array]) -> None:
-        """Go on from :meth:`extra_state` and :meth:`extra_arrays`."""
+        """Restore :meth:`extra_state` and :meth:`extra_arrays`."""
         if state["teacher"] != self.teacher.checksum:
             raise LagcoError(
                 "the run learnt from other demonstrations than those that the folder holds now; "
@@ -411,7 +413,7 @@ class Imitation(PPO):
         load_module("policy_average", self._acting, arrays)
         if self._tuner is not None:
             self._tuner.restore(arrays)
-            self._last_obs = self._source.look_again()
+            self._last_obs = self._source.observe_again()
         if "ranker/mean" in arrays:
             self._make_ranker(len(arrays["ranker/mean"]), len(arrays["ranker/pair_mean"]))
             assert self._ranker is not None
@@ -420,10 +422,10 @@ class Imitation(PPO):
             load_module("average", self._average, arrays)
             self._compiled = make_ranker(self._average.arrays())
 
-    # -- what decides
+    # -- weights
 
     def adopted(self, weights: Weights) -> None:
-        """See :class:`PPO`; what learns begins with the averages."""
+        """See :class:`PPO`; training starts from the averages, and from the agent's ranker."""
         super().adopted(weights)
         with torch.no_grad():
             average = self._acting.parameters()
@@ -450,7 +452,7 @@ class Imitation(PPO):
         self._ranker.load_state_dict({n: torch.from_numpy(array) for n, array in found.items()})
         self._average = copy.deepcopy(self._ranker)
         self._compiled = make_ranker(self._average.arrays())
-        self._round = 1  # the ranker need not wait for the policy
+        self._round = 1  # the ranker is trained from the first round on
 
     def arrays(self) -> dict[str, Array]:
         """See :class:`PPO`; the averages of policy and ranker over the last updates."""
@@ -460,8 +462,8 @@ class Imitation(PPO):
         return policy_arrays(network, head) | ranker
 
 
-class _Player:
-    """Whose turn it is in one environment."""
+class _Turn:
+    """State of collecting in one environment: steps left to the learner, and who labels."""
 
     own_steps = 0
     labels = True

@@ -1,4 +1,4 @@
-"""The networks of PPO: policy and value, and what the policy's outputs mean."""
+"""The networks of PPO: policy, value and head; perceptrons and their arrays."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
 
 
 class ActorCritic(nn.Module):
-    """Policy and value network over the same observations, of the same hidden widths.
+    """Policy and value network of the same hidden widths, with nothing shared.
 
     Args:
-        inputs: numbers of an observation, w.
-        head: meaning of the policy's outputs.
+        inputs: width of an observation, w.
+        head: action distribution over the policy's outputs.
         config: hidden widths, activation, and settings of Adam.
     """
 
@@ -39,14 +39,14 @@ class ActorCritic(nn.Module):
         self.inputs = inputs
         self.head = head
         activation = ACTIVATIONS[config.activation]
-        # a policy of small outputs draws almost evenly at first
+        # small outputs: at first the policy samples almost uniformly
         self.policy_net: nn.Module = mlp(inputs, config.hidden, head.outputs, activation, 0.01)
         self.value_net = mlp(inputs, config.hidden, 1, activation, 1.0)
         self._rate, self._decay = config.learning_rate, config.weight_decay
         self.begin_optimiser()
 
     def begin_optimiser(self) -> None:
-        """Make Adam for the modules as they are now, and where they are."""
+        """Make Adam anew, after modules were replaced, loaded or moved to another device."""
         joined = join_parameters(self)
         self.optimizer = torch.optim.Adam(
             [joined], self._rate, eps=1e-7, weight_decay=self._decay, fused=True
@@ -62,15 +62,15 @@ class ActorCritic(nn.Module):
         return found
 
     def set_training_mode(self, mode: bool) -> None:
-        """As Stable-Baselines3 calls it."""
+        """The name by which Stable-Baselines3 calls :meth:`train`."""
         self.train(mode)
 
 
 def join_parameters(module: nn.Module) -> nn.Parameter:
-    """All parameters that a module learns as one, of which they become views; gradients likewise.
+    """Join all trainable parameters of a module into one, of which they become views.
 
-    Clipping and Adam take longer for many small parameters than the passes of a small network.
-    Gradients are to be set to 0, not to None.
+    The same holds for gradients, which must be set to 0, not to None. For many small parameters
+    clipping and Adam would take longer than the passes of a small network.
     """
     parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
     sizes = [parameter.numel() for parameter in parameters]
@@ -84,13 +84,13 @@ def join_parameters(module: nn.Module) -> nn.Parameter:
 
 
 def clip_norm_(gradient: Tensor, most: float) -> None:
-    """Scale a gradient so that its norm is at most so much, in place."""
+    """Scale a gradient in place so that its norm is at most `most`."""
     norm = torch.linalg.vector_norm(gradient)
     gradient.mul_((most / (norm + 1e-6)).clamp_(max=1.0))
 
 
 def policy_arrays(network: nn.Module, head: Head) -> dict[str, Array]:
-    """Weights of a policy by their names in bundles; the modules' own on the CPU."""
+    """Weights of a policy by their names in bundles; views of the modules' memory on the CPU."""
     own = {name: p.detach().cpu().numpy() for name, p in head.named_parameters()}
     return layer_arrays("policy", network) | own
 
@@ -98,7 +98,7 @@ def policy_arrays(network: nn.Module, head: Head) -> dict[str, Array]:
 def layer_arrays(prefix: str, network: nn.Module) -> dict[str, Array]:
     """Arrays of a network's linear layers, named as :func:`perceptron` reads them.
 
-    On the CPU they are the modules' own: writing to them changes the modules.
+    On the CPU they share memory with the modules: writing to them changes the modules.
     """
     if isinstance(network, OwnNetwork):
         return network.arrays(prefix)
@@ -130,12 +130,12 @@ def mlp(
     activation: Callable[[], nn.Module],
     gain: float,
 ) -> nn.Sequential:
-    """Linear layers with an activation between them, of orthogonal weights and no biases at first.
+    """Linear layers with activations between them, orthogonal weights and zero biases.
 
     Args:
         inputs, hidden, outputs: widths.
         activation: makes the modules between two layers.
-        gain: of the last layer; those before have that of a ReLU.
+        gain: of the last layer; the others have that of a ReLU.
     """
     modules: list[nn.Module] = []
     for before, after in pairwise([inputs, *hidden]):

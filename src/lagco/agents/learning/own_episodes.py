@@ -1,10 +1,10 @@
-"""Learning without a teacher: the ranker learns from the agent's own episodes.
+"""Reinforcement learning of the ranker from the agent's own episodes, without a teacher.
 
-The first rounds imitate the best preview, so that the agent begins as well as `greedy`. From then
-on all environments play the same start side by side with the present weights. What an action was
-worth is how far the episode rose above its best state so far after it, compared to what a critic
-expected there and to the other environments on that start. The ranker learns by the clipped policy
-gradient of PPO; the policy learns to propose the actions that were worth more than expected.
+The first rounds imitate the best preview, so that the agent starts as good as `greedy`. After that
+all environments play the same start side by side with the current weights. The return of an action
+is the improvement over the best state of the episode so far; its advantage is relative to a critic
+and normalised over the environments on that start. The ranker learns by the clipped policy gradient
+of PPO; the policy learns to propose the actions of positive advantage.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from lagco.latent.decoder import plain_action
 from lagco.search import NoValidAction
 
 #: rounds that imitate the best preview: one for the policy, one for the ranker among its proposals
-TAUGHT = 2
+IMITATION_ROUNDS = 2
 #: labelled states in each of these rounds, at most
-SHOWN = 2048
-#: mean divergence from the ranker that played, at which a round has taught enough
-FURTHEST = 0.03
+MOST_IMITATED = 2048
+#: mean KL divergence from the ranker that played at which an update stops early
+TARGET_KL = 0.03
 #: widths of the critic
 _CRITIC = (64, 64)
 _TINY = 1e-8
@@ -50,12 +50,12 @@ class Decision:
 
     Attributes:
         observation: of the state.
-        actions: the actions that the policy could have proposed.
-        place: of the action taken among them; -1 for one that the problem suggested.
+        actions: the actions among which the policy proposes.
+        place: index of the action taken among them; -1 for one that the problem suggested.
         features: of the candidates.
-        chosen: position of the action taken among these.
-        log_prob: of taking it.
-        reward: that followed.
+        chosen: index of the action taken among the candidates.
+        log_prob: log-probability of the action taken.
+        reward: of the action taken.
     """
 
     observation: Array
@@ -68,8 +68,8 @@ class Decision:
 
 
 @dataclass
-class Course:
-    """One own episode: its decisions, what the rewards so far add up to, and the most they did."""
+class OwnEpisode:
+    """An episode of the agent: decisions, sum of rewards so far, and the largest such sum."""
 
     decisions: list[Decision] = field(default_factory=list)
     total: float = 0.0
@@ -77,12 +77,12 @@ class Course:
     ended: bool = False
 
     def rewards(self) -> Array:
-        """What followed each decision: (T,)."""
+        """Reward of each decision: (T,)."""
         return np.array([decision.reward for decision in self.decisions])
 
 
-class Update(NamedTuple):
-    """Decisions of a round as the ranker learns from them, (T, …)."""
+class RankerBatch(NamedTuple):
+    """Decisions of a round as tensors (T, …)."""
 
     candidates: Tensor
     pairs: Tensor | None
@@ -107,7 +107,7 @@ class OwnEpisodes(Imitation):
         self, env: CandidateVecEnv, config: PPOConfig, teacher: Teacher, settings: ImitationSettings
     ) -> None:
         self._temperature = float(getattr(config, "temperature", 1.0))
-        self._taught = 0 if isinstance(teacher, NoTeacher) else TAUGHT
+        self._taught = 0 if isinstance(teacher, NoTeacher) else IMITATION_ROUNDS
         self._critic: nn.Module | None = None
         self._critic_optimiser: torch.optim.Optimizer | None = None
         self._unit = 0.0  # of returns, as the critic expects them; from the first own round on
@@ -118,40 +118,40 @@ class OwnEpisodes(Imitation):
     def collect_rollouts(
         self, env: Any, callback: Any, rollout_buffer: Any, n_rollout_steps: int
     ) -> bool:
-        """States that the teacher labelled, or whole episodes of the agent's own."""
+        """Collect labelled states in the first rounds, whole episodes of the agent later."""
         if self._round < self._taught:
-            shown = min(n_rollout_steps, max(1, SHOWN // env.num_envs))
+            shown = min(n_rollout_steps, max(1, MOST_IMITATED // env.num_envs))
             return super().collect_rollouts(env, callback, rollout_buffer, shown)
         source = self._source
         self.policy.set_training_mode(False)
         callback.on_rollout_start()
         source.reset()
-        self._groups: list[list[Course]] = []
+        self._groups: list[list[OwnEpisode]] = []
         steps, wanted = 0, n_rollout_steps * source.num_envs
         while steps < wanted:
             source.join(0)
-            courses = [Course() for _ in source.problems]
-            while not all(course.ended for course in courses):
-                steps += self._step_together(courses)
+            episodes = [OwnEpisode() for _ in source.problems]
+            while not all(episode.ended for episode in episodes):
+                steps += self._step_together(episodes)
                 if not callback.on_step():
                     return False
-            self._groups.append(courses)
+            self._groups.append(episodes)
         callback.on_rollout_end()
         self._round += 1
         return True
 
-    def _step_together(self, courses: list[Course]) -> int:
-        """One step of every episode that goes on; how many these are."""
+    def _step_together(self, episodes: list[OwnEpisode]) -> int:
+        """Take one step of every episode that is not over; returns their number."""
         observations = self._source.observations()
         protos = self._protos(observations)
-        going = [index for index, course in enumerate(courses) if not course.ended]
+        going = [index for index, episode in enumerate(episodes) if not episode.ended]
         for index in going:
-            self._decide(index, courses[index], protos[index], observations[index])
+            self._decide(index, episodes[index], protos[index], observations[index])
         self._last_obs = self._source.observations()
         self.num_timesteps += len(going)
         return len(going)
 
-    def _decide(self, index: int, course: Course, proto: Array, observation: Array) -> None:
+    def _decide(self, index: int, episode: OwnEpisode, proto: Array, observation: Array) -> None:
         source = self._source
         view = source.views[index]
         decision = None
@@ -160,7 +160,7 @@ class OwnEpisodes(Imitation):
             nearest = self._nearest(view, rows, actions, proto)
             position = 0
             if len(nearest.scores) > 1:
-                features = self._seen(view, nearest, observation)
+                features = self._features(view, nearest, observation)
                 logits = self._logits(features)
                 position = int((logits + self._rng.gumbel(size=len(logits))).argmax())
                 row = tuple(nearest.indices[position].tolist())
@@ -177,19 +177,19 @@ class OwnEpisodes(Imitation):
         except NoValidAction:
             raw = None
         builds = not source.problems[index].is_feasible()
-        reward, course.ended, _ = source.step_problem(index, raw)
-        course.total += reward
-        if not builds:  # states on the way count: only what is above the best of them is a gain
-            reward = max(0.0, course.total - course.highest)
-            course.highest = max(course.highest, course.total)
+        reward, episode.ended, _ = source.step_problem(index, raw)
+        episode.total += reward
+        if not builds:  # any state may be the solution: only improving on the best one is a gain
+            reward = max(0.0, episode.total - episode.highest)
+            episode.highest = max(episode.highest, episode.total)
         if decision is not None:
             decision.reward = reward
-            course.decisions.append(decision)
-        elif course.decisions:
-            course.decisions[-1].reward += reward
+            episode.decisions.append(decision)
+        elif episode.decisions:
+            episode.decisions[-1].reward += reward
 
     def _logits(self, features: CandidateFeatures) -> Array:
-        """Logits of candidates; all the same before there is a ranker."""
+        """Logits of candidates; all equal before there is a ranker."""
         if self._compiled is None:
             return np.zeros(len(features.each))
         found: Array = self._compiled(features.each, features.pairs).astype(np.float64)
@@ -203,7 +203,7 @@ class OwnEpisodes(Imitation):
             super().train()
             return
         self.policy.set_training_mode(True)
-        decisions = [d for group in self._groups for course in group for d in course.decisions]
+        decisions = [d for group in self._groups for episode in group for d in episode.decisions]
         if not decisions:
             return
         update, rate = self._update(decisions), self._rate()
@@ -223,8 +223,8 @@ class OwnEpisodes(Imitation):
         for name, value in (ranked | {"policy_loss": float(np.mean(losses))}).items():
             self.logger.record(f"train/{name}", value)
 
-    def _update(self, decisions: list[Decision]) -> Update:
-        """Decisions as tensors, with advantages of standard deviation 1 on every start."""
+    def _update(self, decisions: list[Decision]) -> RankerBatch:
+        """Decisions as tensors; advantages are normalised per start."""
         given = [(d.features, np.arange(len(d.features.each)) == d.chosen) for d in decisions]
         candidates, pairs, mask, right = padded_features(given)
         if self._ranker is None:
@@ -239,9 +239,9 @@ class OwnEpisodes(Imitation):
         advantages, returns, begin = [], [], 0
         for group in self._groups:
             found = []
-            for course in group:
-                count = len(course.decisions)
-                rewards = course.rewards() / self._unit
+            for episode in group:
+                count = len(episode.decisions)
+                rewards = episode.rewards() / self._unit
                 own = values[begin : begin + count]
                 found.append(advantages_of(rewards, own, self.gamma, self.gae_lambda))
                 returns.append(found[-1] + own)
@@ -252,7 +252,7 @@ class OwnEpisodes(Imitation):
             np.array([d.log_prob for d in decisions]),
             *map(np.concatenate, (advantages, returns)),
         ]
-        return Update(
+        return RankerBatch(
             candidates,
             pairs,
             mask,
@@ -261,13 +261,13 @@ class OwnEpisodes(Imitation):
         )
 
     def _spread(self) -> float:
-        """Standard deviation of the round's returns; 1 where they are all the same."""
-        courses = [course.rewards() for group in self._groups for course in group]
-        returns = [advantages_of(own, np.zeros(len(own)), self.gamma, 1.0) for own in courses]
+        """Standard deviation of the round's returns; 1 where they are all equal."""
+        episodes = [episode.rewards() for group in self._groups for episode in group]
+        returns = [advantages_of(own, np.zeros(len(own)), self.gamma, 1.0) for own in episodes]
         return float(np.concatenate(returns).std()) or 1.0
 
-    def _improve(self, update: Update, rate: float) -> dict[str, float]:
-        """Steps of ranker and critic; what is logged of them."""
+    def _improve(self, update: RankerBatch, rate: float) -> dict[str, float]:
+        """Fit ranker and critic; returns means to log."""
         ranker, critic, device = self._ranker, self._critic, self.device
         optimiser, critic_optimiser = self._ranker_optimiser, self._critic_optimiser
         assert ranker is not None
@@ -301,7 +301,7 @@ class OwnEpisodes(Imitation):
                 logged["entropy"].append(float(entropy.detach()))
                 moved.append(float((ratio - 1.0 - change).mean().detach()))
             logged["kl"] += moved
-            if np.mean(moved) > FURTHEST:
+            if np.mean(moved) > TARGET_KL:
                 break
         self._average = copy.deepcopy(ranker)
         self._compiled = make_ranker(self._average.arrays())
@@ -317,7 +317,7 @@ class OwnEpisodes(Imitation):
         self._critic_optimiser = torch.optim.Adam(self._critic.parameters())
 
     def _pooled(self, candidates: Tensor, mask: Tensor) -> Tensor:
-        """What the critic sees of a state: mean, largest and least of the candidates' columns."""
+        """Inputs (B, 3 f) of the critic: mean, maximum and minimum of the candidates' columns."""
         ranker = self._ranker
         assert isinstance(ranker, RankerNetwork)
         seen = ((candidates - ranker.mean) * ranker.factor).clamp(-FAR, FAR)
@@ -361,7 +361,7 @@ class OwnEpisodes(Imitation):
 
 
 def advantages_of(rewards: Array, values: Array, gamma: float, decay: float) -> Array:
-    """Generalised advantage estimates (T,) of an episode, after which nothing comes."""
+    """Generalised advantage estimates (T,) of a terminated episode."""
     found, later = np.empty(len(rewards)), 0.0
     following = np.append(values[1:], 0.0)
     for step in range(len(rewards) - 1, -1, -1):

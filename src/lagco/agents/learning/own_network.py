@@ -1,6 +1,6 @@
 """Policy networks given by the user: torch modules in training and at inference.
 
-A bundle holds only their state; whoever loads it brings the class.
+A bundle holds only their state; the class must be given to load it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class OwnNetwork(nn.Module):
         return found
 
     def arrays(self, prefix: str) -> dict[str, Array]:
-        """State of the module, its own memory where it is on the CPU, and the widths."""
+        """State dict of the module (sharing its memory on the CPU), and the widths."""
         state = self.module.state_dict().items()
         found = {f"{prefix}.{OWN}.{name}": t.detach().cpu().numpy() for name, t in state}
         return found | {f"{prefix}.{WIDTHS}": np.array([self.inputs, self.outputs], np.int64)}
@@ -58,10 +58,10 @@ class OwnNetwork(nn.Module):
 
 
 def make_network(factory: NetworkFactory, inputs: int, outputs: int) -> OwnNetwork:
-    """The network that a factory makes, tried out.
+    """The network that a factory makes, checked on zeros.
 
     Raises:
-        UsageError: it makes none, or one of other widths.
+        UsageError: it makes no module, or one of other widths.
     """
     name = getattr(factory, "__qualname__", repr(factory))
     module = factory(inputs, outputs)

@@ -1,7 +1,7 @@
 """PPO: rollouts with one pass of the policy for all environments, updates by autograd.
 
-:func:`ppo_loss` is the one place that says what is learnt; :class:`PPO` takes another function in
-its place. The loop around both, callbacks and logged values are those of Stable-Baselines3.
+:func:`ppo_loss` is the objective; assign another function to :attr:`PPO.loss` to replace it. The
+outer loop, callbacks and logged values are those of Stable-Baselines3.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from lagco.errors import UsageError
 class Minibatch(NamedTuple):
     """Transitions of a rollout as the loss sees them, (B,) each.
 
-    log_probs: of the actions taken, by the policy as it is now.
-    entropies: of the policy as it is now; () where they are the same in all states.
-    values: of the states, by the value network as it is now.
+    log_probs: of the actions taken, by the current policy.
+    entropies: of the current policy; () where they are the same in all states.
+    values: of the states, by the current value network.
     old_log_probs: of the same actions when they were drawn.
-    advantages: estimated from the rollout.
-    returns: likewise, what values should be.
-    progress: share of the run's steps that are done, 0 to 1; a number.
+    advantages: generalised advantage estimates.
+    returns: targets of the values.
+    progress: share of the run's steps that are done, a number from 0 to 1.
     """
 
     log_probs: Tensor
@@ -63,12 +63,12 @@ class Weighting(NamedTuple):
     value: float
 
 
-#: gives what gradients are taken of, (), and what to log, by name
+#: returns the loss, a scalar (), and tensors to log by name
 Loss: TypeAlias = Callable[[Minibatch, Weighting], tuple[Tensor, dict[str, Tensor]]]
 
 
 def ppo_loss(batch: Minibatch, weighting: Weighting) -> tuple[Tensor, dict[str, Tensor]]:
-    """The clipped loss of PPO, with an error of values and a bonus for entropy."""
+    """The clipped surrogate loss of PPO, plus value error, minus entropy bonus."""
     deviation, mean = torch.std_mean(batch.advantages)
     advantages = (batch.advantages - mean) / (deviation + 1e-8)
     ratio = torch.exp(batch.log_probs - batch.old_log_probs)
@@ -93,7 +93,7 @@ def ppo_loss(batch: Minibatch, weighting: Weighting) -> tuple[Tensor, dict[str, 
 class Transitions(NamedTuple):
     """Transitions of a rollout, (T,) each.
 
-    numbers: where they are in the rollout: step · environments + environment.
+    numbers: indices in the rollout: step · environments + environment.
     actions: as the head drew them, (T,) or (T, d).
     """
 
@@ -104,11 +104,11 @@ class Transitions(NamedTuple):
     returns: Tensor
 
     def of(self, chosen: Tensor) -> Transitions:
-        """Some of them, in another order."""
+        """Those of some indices (B,), in that order."""
         return Transitions(*(array.index_select(0, chosen) for array in self))
 
     def split(self, size: int) -> Iterator[Transitions]:
-        """So many at a time; views."""
+        """Views of `size` transitions at a time."""
         parts = [array.split(size) for array in self]
         return (Transitions(*arrays) for arrays in zip(*parts, strict=True))
 
@@ -123,7 +123,7 @@ class PPO(stable_baselines3.PPO):
 
     Attributes:
         policy: the networks.
-        loss: what is minimised; another function of the same kind may be assigned.
+        loss: the objective; another function of the same type may be assigned.
     """
 
     policy: ActorCritic  # type: ignore[assignment]
@@ -225,9 +225,9 @@ class PPO(stable_baselines3.PPO):
         return self._tensor(_flat(buffer.observations)), transitions
 
     def minibatch(self, observations: Tensor, chosen: Transitions) -> Minibatch:
-        """Some transitions (B,) of a rollout, evaluated by the networks as they are now."""
+        """Transitions (B,) of a rollout, evaluated by the current networks."""
         numbers, actions, old_log_probs, advantages, returns = chosen
-        # these are not put in order once per epoch: padded ones are too large to be copied at once
+        # gathered per minibatch: a shuffled copy of all padded observations would be too large
         outputs, values = self.policy(observations.index_select(0, numbers))
         log_probs, entropies = self.policy.head.evaluate(outputs, actions, numbers)
         progress = min(1.0 - self._current_progress_remaining, 1.0)  # whole rollouts may be more
@@ -263,7 +263,7 @@ class PPO(stable_baselines3.PPO):
         self.policy.begin_optimiser()
 
     def _decider(self) -> Network:
-        """The policy network as it is now, as agents pass it: on few states faster than torch."""
+        """The current policy network compiled, which is faster than torch on few states."""
         network = self.policy.policy_net
         if isinstance(network, OwnNetwork):
             return TorchPass(network)
@@ -293,10 +293,10 @@ class PPO(stable_baselines3.PPO):
 
 
 def use_loss(model: Any, loss: Loss, method: str) -> None:
-    """Let a model minimise another loss.
+    """Replace the loss of a model.
 
     Raises:
-        UsageError: it does not learn by PPO, or imitates a teacher.
+        UsageError: the model does not learn by PPO.
     """
     if not _learns_by_ppo(model):
         raise UsageError(f"loss=: {method} does not learn by PPO; leave it out")
@@ -304,7 +304,7 @@ def use_loss(model: Any, loss: Loss, method: str) -> None:
 
 
 def use_network(model: Any, factory: NetworkFactory, method: str) -> OwnNetwork:
-    """Put a network of the user's own in the place of the model's policy network.
+    """Replace the policy network of a model by one of the user's own.
 
     Raises:
         UsageError: the model has no policy network, or the network does not fit.
@@ -324,9 +324,9 @@ def _learns_by_ppo(model: Any) -> bool:
 
 
 class Logged:
-    """What is logged of an update: means over its gradient steps.
+    """Means over the gradient steps of an update, for the logger.
 
-    Reading numbers is left to the end of an epoch, so that no step waits for it.
+    Tensors are read at the end of an epoch, so that no step waits for the device.
     """
 
     def __init__(self) -> None:
@@ -334,14 +334,15 @@ class Logged:
         self._parts: dict[str, list[Tensor]] = {}
 
     def add(self, batch: Minibatch, parts: dict[str, Tensor]) -> None:
-        """Note a gradient step: what the loss gave, and how far the policy was from the rollout."""
+        """Add a gradient step: its minibatch, and the tensors that the loss logs."""
         self._steps.append((batch, parts))
 
     @torch.no_grad()
     def end_epoch(self, clip: float) -> float:
-        """Note the means of an epoch, divergence and clipped share among them.
+        """Add the means of an epoch, KL divergence and clip fraction among them.
 
-        Returns the divergence.
+        Returns:
+            The approximate KL divergence.
         """
         for name in self._steps[0][1]:
             self._note(name, torch.stack([parts[name] for _, parts in self._steps]))
@@ -357,7 +358,7 @@ class Logged:
         self._parts.setdefault(name, []).append(values.mean())
 
     def means(self) -> dict[str, float]:
-        """Mean of everything noted, by name."""
+        """Means by name."""
         return {name: float(torch.stack(values).mean()) for name, values in self._parts.items()}
 
 
@@ -369,9 +370,9 @@ def _flat(array: Array) -> Array:
 def _cut_off(
     step: int, dones: Array, infos: list[dict[str, Any]]
 ) -> list[tuple[int, list[int], Array]]:
-    """The environments whose episodes were cut off at a step, and what was observed last there.
+    """Environments whose episodes were truncated at a step, and their last observations.
 
-    The values of these observations belong to the rewards of that step.
+    Rewards of that step are bootstrapped with the values of these observations.
     """
     cut = [i for i in np.flatnonzero(dones).tolist() if infos[i].get("TimeLimit.truncated", False)]
     return [(step, cut, np.stack([infos[i]["terminal_observation"] for i in cut]))] if cut else []
@@ -381,7 +382,7 @@ def _cut_off(
 
 
 def ppo_arguments(config: PPOConfig) -> dict[str, Any]:
-    """Arguments of Stable-Baselines3's PPO but those of its policy."""
+    """Arguments of Stable-Baselines3's PPO, without those of its policy."""
     return {
         "n_steps": config.rollout // config.envs,
         "batch_size": config.batch_size,
@@ -398,9 +399,9 @@ def ppo_arguments(config: PPOConfig) -> dict[str, Any]:
 
 
 def _falling(config: PPOConfig) -> Callable[[float], float]:
-    """From the share of the run that is left after a rollout to the learning rate.
+    """Linear schedule of the learning rate, by the share of the run that is left.
 
-    The last update, after which nothing is left, has that of the last rollout's share.
+    The last update has the rate of the last rollout's share, not 0.
     """
     last = min(config.rollout / config.steps, 1.0)
     return lambda left: config.learning_rate * max(left, last)

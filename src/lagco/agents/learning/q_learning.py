@@ -1,10 +1,10 @@
 """Q-learning over the valid actions of each state: network, loss and update of `iterative`.
 
-Q takes an observation and the vector of an action, [o, u(a)], and gives one value. An update reads:
-a batch of n-step returns from the replay buffer, as targets these returns plus the discounted value
-of the state after them, which is the maximum of the target network over the valid actions of that
-very state, and steps of Adam on the smooth L1 loss. To learn otherwise, override
-:meth:`IterativeDQN.targets` or :meth:`IterativeDQN.loss`.
+The Q network maps an observation and an action vector, [o, u(a)], to a value. An update samples
+n-step returns from the replay buffer. The target is the return plus the discounted value of the
+state after it: the maximum of the target network over the valid actions of that state. Steps of
+Adam minimise the smooth L1 loss. Override :meth:`IterativeDQN.targets` or
+:meth:`IterativeDQN.loss` for other updates.
 
 Rollouts and the target network's schedule are those of Stable-Baselines3's DQN.
 """
@@ -46,7 +46,7 @@ class ActionSource(Protocol):
 
     Attributes:
         offered: valid actions per environment, of the states that were acted in last.
-        cut_off: per environment whose episode was cut off in the last step, the last state.
+        cut_off: last state of each environment whose episode was truncated in the last step.
     """
 
     offered: list[ActionTables]
@@ -68,12 +68,12 @@ class QNetwork(nn.Sequential):
         """The same network in both modes."""
 
     def over_actions(self, observation_width: int) -> ActionValues:
-        """The network as it is now, over sets of actions."""
+        """A copy of the current network that evaluates whole sets of actions."""
         return ActionValues(stored_layers(layer_arrays("q", self), "q"), observation_width)
 
 
 class QPolicy(DQNPolicy):
-    """Holds Q and its target.
+    """The Q network and its target network.
 
     Args:
         action_width: d.
@@ -90,7 +90,7 @@ class QPolicy(DQNPolicy):
         return QNetwork(*layers).to(self.device)
 
     def begin_optimiser(self) -> None:
-        """Make the optimiser for all parameters of Q as one, now that they are on their device."""
+        """Make the optimiser anew, after the network was moved to its device or loaded."""
         rate = self.optimizer.param_groups[0]["lr"]
         joined = join_parameters(self.q_net)
         self.optimizer = self.optimizer_class([joined], rate, **self.optimizer_kwargs)
@@ -99,7 +99,7 @@ class QPolicy(DQNPolicy):
 class IterativeDQN(DQN):
     """DQN whose actions are the valid actions of each state.
 
-    Everything random comes from generators of its own, seeded by `seed`.
+    Exploration and sampling have their own random generators, seeded by `seed`.
     """
 
     env: Any  # an ActionSource
@@ -133,7 +133,7 @@ class IterativeDQN(DQN):
         return self._positions(0.0 if deterministic else self.exploration_rate), state
 
     def _positions(self, epsilon: float) -> Array:
-        """Positions (N,) of the best actions, or with probability epsilon of any."""
+        """Positions (N,) of epsilon-greedy actions among those offered."""
         source: ActionSource = self.env
         offered = source.offer()
         assert isinstance(self._last_obs, np.ndarray)
@@ -166,7 +166,7 @@ class IterativeDQN(DQN):
     # -- updates
 
     def train(self, gradient_steps: int, batch_size: int = 32) -> None:
-        """Gradient steps on batches of returns; the target network stays as it is meanwhile."""
+        """Gradient steps on batches of returns against a fixed target network."""
         if not self.replay_buffer.ready:
             return
         optimizer = self.policy.optimizer
@@ -190,7 +190,7 @@ class IterativeDQN(DQN):
             self.logger.record("train/loss", sum(losses) / len(losses))
 
     def targets(self, returns: Returns) -> Tensor:
-        """What Q is fitted to (B,): returns, and the discounted value of the state after them."""
+        """Targets (B,): n-step returns plus the discounted value of the state after them."""
         updates = self._n_calls // max(self.target_update_interval // self.n_envs, 1)
         q = self.q_net_target.over_actions(self.replay_buffer.observations.shape[-1])
         values = self.replay_buffer.values(returns, updates, q.maxima)
@@ -201,14 +201,14 @@ class IterativeDQN(DQN):
         return nn.functional.smooth_l1_loss(self.q_net(inputs), targets)
 
     def adopted(self, weights: Weights) -> None:
-        """See :class:`~lagco.agents.method.AdoptingModel`: the target is the same Q at first."""
+        """See :class:`~lagco.agents.method.AdoptingModel`; copies Q to the target network."""
         self.policy.begin_optimiser()
         self.q_net_target.load_state_dict(self.q_net.state_dict())
 
     # -- checkpoints
 
     def extra_state(self) -> dict[str, Any]:
-        """Plain values that a checkpoint needs beside policy, optimiser and environment."""
+        """See :class:`~lagco.agents.method.StatefulModel`."""
         return {
             "calls": self._n_calls,
             "updates": self._n_updates,
@@ -219,11 +219,11 @@ class IterativeDQN(DQN):
         }
 
     def extra_arrays(self) -> dict[str, Array | JoinedRows]:
-        """Arrays that a checkpoint needs: the replay buffer."""
+        """The replay buffer; see :class:`~lagco.agents.method.StatefulModel`."""
         return self.replay_buffer.arrays()
 
     def restore_extra(self, state: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """Go on from :meth:`extra_state` and :meth:`extra_arrays`."""
+        """Restore :meth:`extra_state` and :meth:`extra_arrays`."""
         self._n_calls = int(state["calls"])
         self._n_updates = int(state["updates"])
         self._episode_num = int(state["episodes"])

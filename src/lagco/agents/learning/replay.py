@@ -19,13 +19,13 @@ GOES_ON, TERMINATED, TRUNCATED = range(3)
 
 
 class Returns(NamedTuple):
-    """Transitions to learn from.
+    """n-step transitions.
 
     Attributes:
-        inputs: [o, u(a)] of what was done: (B, w + d).
-        rewards: discounted sum over the next n steps, or up to the end of the episode: (B,).
+        inputs: [o, u(a)] of state and action taken: (B, w + d).
+        rewards: discounted sum over n steps, or up to the end of the episode: (B,).
         discounts: factor of the value of the state after them, 0 where there is none: (B,).
-        places: where the buffer keeps that state, -1 where there is none: (B,).
+        places: index of that state in the buffer, -1 where there is none: (B,).
     """
 
     inputs: Array
@@ -35,16 +35,16 @@ class Returns(NamedTuple):
 
 
 class ActionReplayBuffer(BaseBuffer):
-    """A ring of steps of N environments; a state is kept once, with its component tables.
+    """Ring buffer of steps of N environments; each state is stored once, with its component tables.
 
-    Returns run over n steps of one episode. After an episode that was cut off they go on with the
-    value of the very state where it was cut off; the state after the reset plays no part.
+    Returns run over n steps of one episode. Those of a truncated episode are bootstrapped with the
+    value of its last state, not of the state after the reset.
 
-    The state before step t of environment e is at place t · N + e; a state where that step cut an
-    episode off is as many places behind it as there are transitions.
+    The state before step t of environment e has index t · N + e; the last state of an episode that
+    this step truncated has that index plus the number of transitions.
 
     Args:
-        buffer_size: transitions in all.
+        buffer_size: number of transitions.
         observation_space: of the environment.
         action_space: of the environment.
         n_envs: N.
@@ -74,18 +74,18 @@ class ActionReplayBuffer(BaseBuffer):
         self.n_steps = n_steps
         self.gamma = gamma
         self.rng = np.random.default_rng([seed, 2])
-        #: before the steps, and where these cut episodes off
+        #: states before the steps, and last states of truncated episodes
         self.observations = np.zeros((2, steps, n_envs, *self.obs_shape), np.float32)
         self.chosen = np.zeros((steps, n_envs, action_width), np.float32)
         self.rewards = np.zeros((steps, n_envs), np.float32)
         self.ends = np.zeros((steps, n_envs), np.int8)
-        #: False where there was nothing to choose
+        #: False where no action was valid
         self.usable = np.zeros((steps, n_envs), bool)
         #: valid actions by place, and how many there are
         self.actions: list[ActionTables | None] = [None] * (2 * steps * n_envs)
         self._counts = np.zeros(2 * steps * n_envs, np.int64)
         self._shared = SharedArrays()
-        #: values of states by a target network, and the number of that one; -1: none
+        #: cached values of states, and the number of the target network they are from; -1: none
         self._values = np.zeros(2 * steps * n_envs, np.float32)
         self._valued = np.full(2 * steps * n_envs, -1, np.int64)
 
@@ -103,10 +103,10 @@ class ActionReplayBuffer(BaseBuffer):
         Args:
             observations: (N, w) before the step.
             actions: valid actions before the step.
-            positions: (N,) which of them were taken; any number where there was none.
+            positions: (N,) of the actions taken among them; ignored where there was none.
             rewards: (N,)
             ends: (N,) how the step ended: goes on, terminated, truncated.
-            last: per environment that was truncated, its last observation and valid actions.
+            last: last observation and valid actions of each environment that was truncated.
         """
         at, size = self.pos, self.buffer_size * self.n_envs
         self.observations[0, at] = observations
@@ -129,13 +129,13 @@ class ActionReplayBuffer(BaseBuffer):
         self.full = self.full or self.pos == 0
 
     def _keep(self, place: int, actions: ActionTables | None, before: ActionTables | None) -> None:
-        """Remember a state's actions in place of those that were there."""
+        """Store a state's actions, replacing earlier ones at that index."""
         self.actions[place] = None if actions is None else self._shared.store(actions, before)
         self._counts[place] = 0 if actions is None else actions.count
         self._valued[place] = -1
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Empty the buffer."""
         super().reset()
         self.actions = [None] * len(self.actions)
         self._counts[:] = 0
@@ -188,12 +188,12 @@ class ActionReplayBuffer(BaseBuffer):
         target: int,
         maxima: Callable[[Array, Sequence[ActionTables]], Array],
     ) -> Array:
-        """Values (B,) of the states after the transitions; a state is valued once by each target.
+        """Values (B,) of the states after the transitions, computed once per target network.
 
         Args:
             batch: of transitions.
             target: number of the target network.
-            maxima: values of states by that network, each independent of the others.
+            maxima: evaluates states by that network, each independently of the others.
         """
         places = batch.places
         noted = (places >= 0) & (self._valued[places] == target)
@@ -212,7 +212,7 @@ class ActionReplayBuffer(BaseBuffer):
     # -- checkpoints
 
     def state(self) -> dict[str, Any]:
-        """Plain values from which :meth:`restore` goes on, beside :meth:`arrays`."""
+        """JSON values for :meth:`restore`, in addition to :meth:`arrays`."""
         return {
             "pos": self.pos,
             "full": bool(self.full),
@@ -221,7 +221,7 @@ class ActionReplayBuffer(BaseBuffer):
         }
 
     def arrays(self) -> dict[str, Array | JoinedRows]:
-        """Everything remembered, ragged parts one after the other."""
+        """The stored transitions; ragged parts are concatenated."""
         stored = self.size()
         cut = np.nonzero(self.ends == TRUNCATED)
         places = [np.arange(stored * self.n_envs), self._places_cut(*cut)]
@@ -236,12 +236,12 @@ class ActionReplayBuffer(BaseBuffer):
         }
 
     def _places_cut(self, slots: Array, envs: Array) -> Array:
-        """Places of states where steps cut episodes off."""
+        """Indices of last states of truncated episodes."""
         found: Array = (self.buffer_size + slots) * self.n_envs + envs
         return found
 
     def restore(self, state: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        """Go on from :meth:`state` and :meth:`arrays`.
+        """Restore :meth:`state` and :meth:`arrays`.
 
         Raises:
             ValueError: they do not fit this buffer.

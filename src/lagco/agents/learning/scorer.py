@@ -17,7 +17,7 @@ _EPOCHS = 2
 
 
 class Scorer:
-    """Learns what executed actions were worth, and ranks candidates by it.
+    """Fits Q(o, u) to the returns of executed actions.
 
     Args:
         observation_width: w.
@@ -64,11 +64,11 @@ class Scorer:
         return layer_arrays("scorer", self.network)
 
     def state(self) -> dict[str, Any]:
-        """State of the random generator, for checkpoints."""
+        """State of the random generator."""
         return dict(self._rng.bit_generator.state)
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a :meth:`state`."""
+        """Restore a :meth:`state`."""
         self._rng.bit_generator.state = state
         self._compiled = None
 
@@ -76,7 +76,7 @@ class Scorer:
 def n_step_returns(
     rewards: Array, starts: Array, values: Array, last_values: Array, gamma: float, n: int
 ) -> Array:
-    """Returns over n steps, bootstrapped by values and cut at the ends of episodes.
+    """n-step returns, bootstrapped by values and cut at the ends of episodes.
 
     Args:
         rewards: (T, N)

@@ -1,4 +1,4 @@
-"""Action sets of many states: parts that several states share are kept, and written, once."""
+"""Compact storage of the action sets of many states; shared arrays are stored once."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _MET = 32
 
 
 class SharedArrays:
-    """Action sets in half precision and few bytes, equal arrays being the same one.
+    """Deduplicates the arrays of action sets, in half precision and the smallest integers.
 
-    Tables are compared with those of the state before. An index of actions is looked up among all:
-    it comes again with its instance.
+    Tables are compared with those of the previous state; indices, which recur with their instance,
+    are looked up among all.
     """
 
     def __init__(self) -> None:
         self._indices: WeakValueDictionary[bytes, Array] = WeakValueDictionary()
-        #: indices that were met last, and as they are kept, by the identity of the former
+        #: recent indices and their stored forms, by identity of the former
         self._met: dict[int, tuple[Array, Array]] = {}
 
     def store(self, actions: ActionTables, before: ActionTables | None) -> ActionTables:
-        """The same actions for keeping, sharing arrays with those stored `before`."""
+        """A compact copy of actions that shares equal arrays with those stored `before`."""
         index = None if actions.index is None else self._known(actions.index)
         kept = replace(actions, tables=actions.halved().tables, index=index)
         if before is None or before.starts != kept.starts:
@@ -59,7 +59,7 @@ def _equal(table: Array, known: Array) -> bool:
 
 
 def flattened(sets: Sequence[ActionTables]) -> dict[str, Array | JoinedRows]:
-    """Action sets as arrays: all tables and indices, each once, and which of them a set has."""
+    """Action sets as arrays: the different tables and indices, and which of them each set has."""
     components = max((len(a.tables) for a in sets), default=0)
     starts = np.zeros((len(sets), components), dtype=np.int32)
     tables = np.full((len(sets), components), -1, dtype=np.int32)  # -1: none

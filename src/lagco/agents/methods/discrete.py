@@ -1,9 +1,9 @@
 """`p-discrete`, `p-discrete-m`, `g-discrete`, `g-discrete-m`: one output for every raw action.
 
-PPO over ``Discrete(A)``, A the most raw actions of an instance to train on or to pad to. `p-*` sees
-padded arrays, `g-*` the pooled embeddings of the latent space; `-m` masks invalid actions. Without
-a mask an invalid action, or one that the instance does not have, leaves the state as it is and
-costs 10 / episode length.
+PPO over ``Discrete(A)``, where A is the largest number of raw actions of an instance to train on or
+to pad to. `p-*` observes padded arrays, `g-*` pooled embeddings of the latent space; `-m` masks
+invalid actions. Without a mask, an invalid action, or one that the instance does not have, does not
+change the state and costs 10 / episode length.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from lagco.agents.config import PPOConfig
 from lagco.agents.inference.perceptron import Network, check_width, perceptron, take_network
 from lagco.agents.learning.heads import CategoricalHead, MaskedHead
 from lagco.agents.learning.ppo import PPO
-from lagco.agents.method import Look, Method, Weights
-from lagco.agents.padding.observation import FACTS, PaddedActions, PaddingObservation, Widths
+from lagco.agents.method import Method, PlotStyle, Weights
+from lagco.agents.padding.actions import PaddedActions
+from lagco.agents.padding.observation import PaddingObservation
+from lagco.agents.padding.widths import FACTS, Widths
 from lagco.agents.training.latent_env import LatentVecEnv, vec_env_options
 from lagco.agents.training.vector_env import ProblemVecEnv
 from lagco.arrays import Array
@@ -42,14 +44,14 @@ def without_summary(space: LatentSpace) -> LatentSpace:
 
 
 class _PaddedActionEnv(ProblemVecEnv):
-    """Actions are numbers among the raw actions."""
+    """Actions are numbers of raw actions."""
 
     widths: Widths
     _padded: list[PaddedActions]
 
-    def _companions(self, problem: Problem) -> dict[str, Any]:
+    def _slots(self, problem: Problem) -> dict[str, Any]:
         padded = PaddedActions(problem, self.widths.actions)
-        return super()._companions(problem) | {"_padded": padded}
+        return super()._slots(problem) | {"_padded": padded}
 
     def _raw_action(self, index: int, action: Any) -> Any:
         return self._padded[index].raw(int(action))
@@ -90,14 +92,14 @@ class PaddingVecEnv(_PaddedActionEnv):
     def _spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
         for problem in self.problems:
             problem.reset(seed=0)
-        self._accompany()
+        self._fill_slots()
         width = self._seen[0].width
         observation_space = gym.spaces.Box(-np.inf, np.inf, (width,), np.float32)
         return observation_space, gym.spaces.Discrete(self.widths.actions)
 
-    def _companions(self, problem: Problem) -> dict[str, Any]:
+    def _slots(self, problem: Problem) -> dict[str, Any]:
         seen = PaddingObservation(problem, self.widths)
-        return super()._companions(problem) | {"_seen": seen}
+        return super()._slots(problem) | {"_seen": seen}
 
     def _observe(self, index: int, out: Array) -> None:
         self._seen[index](out)
@@ -139,14 +141,14 @@ class DiscreteMethod(Method):
         name: of the method.
         pooled: observe pooled embeddings (`g-*`) instead of padded arrays (`p-*`).
         masked: mask invalid actions (`-m`).
-        look: in figures.
+        style: in figures.
     """
 
     padded = True
 
-    def __init__(self, name: str, pooled: bool, masked: bool, look: Look) -> None:
+    def __init__(self, name: str, pooled: bool, masked: bool, style: PlotStyle) -> None:
         self.name = self.label = name
-        self.look = look
+        self.style = style
         self.latent = pooled
         self.config = dataclass(frozen=True)(type("DiscreteConfig", (PPOConfig,), {"method": name}))
         self.facts_schema: Schema = FACTS
@@ -168,7 +170,7 @@ class DiscreteMethod(Method):
     def check_run(
         self, problem: type[Problem], instances: Sequence[Instance], config: PPOConfig
     ) -> None:
-        """Refuse too many raw actions; without an encoder :meth:`env` does so as early."""
+        """Check the number of raw actions before an encoder is trained."""
         if self.latent:
             Widths.over(problem, instances, config.features, views=False, method=self.name)
 
@@ -197,7 +199,7 @@ class DiscreteMethod(Method):
         space: LatentSpace | None,
         decoder: Decoder | None,
     ) -> DiscreteActor:
-        """See :class:`~lagco.agents.method.Method`; there are no points to decode.
+        """See :class:`~lagco.agents.method.Method`; `decoder` is not used.
 
         Raises:
             TooLarge: the instance does not fit into what was reserved in training.
@@ -271,7 +273,7 @@ class DiscreteActor:
         return action
 
 
-P_DISCRETE = DiscreteMethod("p-discrete", False, False, Look("#e69f00", "square-open", "dot"))
-P_DISCRETE_M = DiscreteMethod("p-discrete-m", False, True, Look("#e69f00", "square"))
-G_DISCRETE = DiscreteMethod("g-discrete", True, False, Look("#cc79a7", "diamond-open", "dot"))
-G_DISCRETE_M = DiscreteMethod("g-discrete-m", True, True, Look("#cc79a7", "diamond"))
+P_DISCRETE = DiscreteMethod("p-discrete", False, False, PlotStyle("#e69f00", "square-open", "dot"))
+P_DISCRETE_M = DiscreteMethod("p-discrete-m", False, True, PlotStyle("#e69f00", "square"))
+G_DISCRETE = DiscreteMethod("g-discrete", True, False, PlotStyle("#cc79a7", "diamond-open", "dot"))
+G_DISCRETE_M = DiscreteMethod("g-discrete-m", True, True, PlotStyle("#cc79a7", "diamond"))

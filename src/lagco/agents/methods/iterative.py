@@ -1,8 +1,8 @@
-"""`iterative`: Q(o, u(a)) over all valid actions; every decision looks at each of them.
+"""`iterative`: Q-learning; every decision evaluates Q(o, u(a)) for all valid actions.
 
-How Q is learnt is in :mod:`lagco.agents.learning.q_learning`, how it is evaluated over all actions
-of a state in :mod:`lagco.agents.inference.q_values`. Action vectors are those of the latent space,
-standardised as for `projection`, or (`standardised = false`, in the preset `paper`) as they are.
+Learning is in :mod:`lagco.agents.learning.q_learning`, evaluation over all actions of a state in
+:mod:`lagco.agents.inference.q_values`. Action vectors are those of the latent space, standardised
+as for `projection`, or not (`standardised = false`, in the preset `paper`).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from lagco.agents.inference.q_values import ActionValues
 from lagco.agents.learning.networks import layer_arrays
 from lagco.agents.learning.q_learning import IterativeDQN, QPolicy
 from lagco.agents.learning.replay import ActionReplayBuffer
-from lagco.agents.method import Look, Method, Weights
+from lagco.agents.method import Method, PlotStyle, Weights
 from lagco.agents.methods.discrete import without_summary
-from lagco.agents.padding.observation import PaddedActions
+from lagco.agents.padding.actions import PaddedActions
 from lagco.agents.training.latent_env import LatentVecEnv, vec_env_options
 from lagco.agents.training.vector_env import ProblemVecEnv
 from lagco.arrays import Array
@@ -46,7 +46,7 @@ FACTS: Schema = object_of(standardised={"type": "boolean"})
 
 
 def observed_space(space: LatentSpace, standardised: bool) -> LatentSpace:
-    """The space as `iterative` uses it: no summary of actions; perhaps raw action vectors."""
+    """The space without the summary of actions and, unless `standardised`, without scaling."""
     space = without_summary(space)
     if standardised:
         return space
@@ -62,12 +62,7 @@ def observed_space(space: LatentSpace, standardised: bool) -> LatentSpace:
 
 
 class IterativeVecEnv(LatentVecEnv):
-    """Actions are positions among the valid actions that were offered for the present states.
-
-    Attributes:
-        offered: valid actions per environment, of the states that were acted in last.
-        cut_off: per environment whose episode was cut off in the last step, the last state.
-    """
+    """Actions are positions among the valid actions of the present states; see `ActionSource`."""
 
     def __init__(
         self,
@@ -86,8 +81,8 @@ class IterativeVecEnv(LatentVecEnv):
         space = observed_space(space, standardised)
         super().__init__(problem, instances, space, Decoder(), **options)
 
-    def _companions(self, problem: Problem) -> dict[str, Any]:
-        return super()._companions(problem) | {"_fallbacks": PaddedActions(problem, 0)}
+    def _slots(self, problem: Problem) -> dict[str, Any]:
+        return super()._slots(problem) | {"_fallbacks": PaddedActions(problem, 0)}
 
     def _action_space(self) -> gym.Space[Any]:
         return gym.spaces.Discrete(MOST_ACTIONS)
@@ -105,7 +100,7 @@ class IterativeVecEnv(LatentVecEnv):
 
     def _raw_action(self, index: int, action: Any) -> Any:
         rows, offered = self._rows[index], self.offered[index]
-        if not len(offered):  # nothing can be done: an invalid action, upon which the episode ends
+        if not len(offered):  # no valid action: an invalid one ends the episode
             return self._fallbacks[index].outside
         row = rows[offered.place(int(action))]
         return plain_action(self.views[index].raw(row[None])[0])
@@ -158,11 +153,11 @@ class IterativeConfig(TrainConfig):
 
 
 class IterativeMethod(Method):
-    """Takes the valid action of the largest Q; explores by epsilon."""
+    """Epsilon-greedy over the valid actions by Q."""
 
     name = "iterative"
     label = "iterative"
-    look = Look("#009e73", "triangle-up")
+    style = PlotStyle("#009e73", "triangle-up")
     config = IterativeConfig
     facts_schema: Schema = FACTS
 
@@ -239,13 +234,13 @@ class IterativeMethod(Method):
         space: LatentSpace | None,
         decoder: Decoder | None,
     ) -> IterativeActor:
-        """See :class:`~lagco.agents.method.Method`; there are no points to decode."""
+        """See :class:`~lagco.agents.method.Method`; `decoder` is not used."""
         view = observed_space(self.needed(space), bool(facts["standardised"])).view(env)
         return IterativeActor(view, weights)
 
 
 class IterativeActor:
-    """Looks at every valid action; explores by epsilon.
+    """Epsilon-greedy over the valid actions by Q.
 
     Attributes:
         ended: see :class:`~lagco.agents.method.ClockedActor`.
@@ -267,7 +262,7 @@ class IterativeActor:
         view.refresh()
         if ended is not None:
             ended("encode")
-            view.actions()  # which would be read with the first that needs them
+            view.actions()  # read here, so that their time is counted apart
             ended("actions")
         rows, actions = read_actions(view, rng)
         if ended is not None:

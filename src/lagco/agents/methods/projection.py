@@ -10,7 +10,7 @@ import numpy as np
 
 from lagco.agents.config import PPOConfig, TrainConfig, setting, with_default
 from lagco.agents.inference.perceptron import perceptron, take_network
-from lagco.agents.method import Look, Method, Weights
+from lagco.agents.method import Method, PlotStyle, Weights
 from lagco.arrays import Array
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
@@ -30,7 +30,7 @@ _LARGEST_EXPONENT = 50.0
 
 @dataclass(frozen=True)
 class PointConfig(PPOConfig):
-    """Settings of the methods that predict points of the latent space by PPO."""
+    """Settings of the methods that predict proto-actions by PPO."""
 
     decoder: str = setting(
         "nearest", "decoder: nearest, sampled, rule:module:function, scored or preview"
@@ -45,7 +45,7 @@ class PointConfig(PPOConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        Decoder(self.decoder, self.k)  # says what is wrong with them
+        Decoder(self.decoder, self.k)  # raises UsageError for wrong values
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,8 @@ class ProjectionConfig(PointConfig):
     def preset_values(cls, preset: str, features: str) -> dict[str, Any]:
         """See :class:`~lagco.agents.config.TrainConfig`.
 
-        With `paper` features, from which less can be told, the learning rate falls: else the mode
-        turns in circles.
+        With `paper` features, which say less about a state, the learning rate is annealed:
+        otherwise the mode does not converge.
         """
         if preset == "default" and features == "paper":
             return {"anneal": True}
@@ -79,20 +79,20 @@ class ProjectionConfig(PointConfig):
 
 
 def take_policy(tensors: Tensors, space: LatentSpace) -> None:
-    """Take a network from observations to points of the space, and a scorer if there is one."""
+    """Take the policy network from a file, and the scorer if there is one."""
     take_network(tensors, "policy", outputs=space.scale.width)
     if "scorer.0.weight" in tensors:
         take_network(tensors, "scorer", outputs=1)
 
 
-def exponent(tensors: Tensors, name: str, shape: tuple[int, ...]) -> None:
-    """Take logarithms of numbers that are neither 0 nor infinite."""
+def take_logarithms(tensors: Tensors, name: str, shape: tuple[int, ...]) -> None:
+    """Take logarithms from a file; refuse those whose exponentials would be 0 or infinite."""
     if np.abs(tensors.take(name, shape)).max() > _LARGEST_EXPONENT:
         raise tensors.refused(f"tensor {name!r} exceeds {_LARGEST_EXPONENT:g}")
 
 
 class ProjectionActor:
-    """Predicts a point in one pass and decodes it.
+    """Predicts a proto-action in one pass and decodes it.
 
     Attributes:
         ended: see :class:`~lagco.agents.method.ClockedActor`.
@@ -125,16 +125,16 @@ class ProjectionActor:
 
     @property
     def decoder(self) -> str:
-        """Spelling of its decoder."""
+        """Its decoder, as spelled in settings."""
         return self._decoder.spelling
 
     def observe(self) -> Array:
-        """The observation of the present state; a buffer that the next look overwrites."""
+        """The observation (w,) of the present state: a buffer that the next call overwrites."""
         view, ended = self.view, self.ended
         view.refresh()
         if ended is not None:
             ended("encode")
-            view.actions()  # which the observation reads, too, if nobody has
+            view.actions()  # the observation needs them; read here, their time is counted apart
             ended("actions")
         observation = view.observation(self._observation)
         if ended is not None:
@@ -142,7 +142,7 @@ class ProjectionActor:
         return observation
 
     def decide(self, proto: Array, rng: np.random.Generator, explore: bool) -> Any:
-        """A raw action from the network's output for the observation looked at last.
+        """A raw action for the state last observed, given its proto-action (d,).
 
         None where no action is valid.
         """
@@ -153,7 +153,7 @@ class ProjectionActor:
         return plain_action(self.view.raw(row)[0])
 
     def _row(self, proto: Array, rng: np.random.Generator, explore: bool) -> Array:
-        """Search row (1, m) of the action that is taken."""
+        """Search row (1, m) of the chosen action."""
         if explore and self._decoder.draws:
             return self._decoder.draw(self.view, proto, rng, self._observation)
         if explore:
@@ -163,11 +163,11 @@ class ProjectionActor:
 
 
 class ProjectionMethod(Method):
-    """Gaussian over the Box; the nearest valid action by cosine."""
+    """Gaussian over proto-actions; decodes to the nearest valid action by cosine."""
 
     name = "projection"
     label = "projection"
-    look = Look("#0072b2", "circle")
+    style = PlotStyle("#0072b2", "circle")
     config: type[TrainConfig] = ProjectionConfig
     metric: Metric | None = "cosine"
     actor_class = ProjectionActor
@@ -206,7 +206,7 @@ class ProjectionMethod(Method):
     def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
         space = self.needed(space)
         take_policy(tensors, space)
-        exponent(tensors, "log_std", (space.scale.width,))
+        take_logarithms(tensors, "log_std", (space.scale.width,))
 
     def actor(
         self,

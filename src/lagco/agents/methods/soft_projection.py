@@ -1,9 +1,8 @@
-"""`soft-projection`: the same proto-action, but the policy is a softmax over the valid actions.
+"""`soft-projection`: PPO whose policy is a softmax over the valid actions.
 
 The network predicts a proto-action in one pass. The policy is the categorical distribution
 softmax(<proto, u(a)> / temperature) over the valid actions; where there are more than 256, over the
-256 nearest at the time of the rollout, which then stay fixed. It is PPO with a head of its own
-(:mod:`lagco.agents.learning.candidates`).
+256 nearest ones at the time of the rollout. The head is in :mod:`lagco.agents.learning.candidates`.
 """
 
 from __future__ import annotations
@@ -17,12 +16,12 @@ import numpy as np
 from lagco.agents.config import TrainConfig, with_default
 from lagco.agents.inference.action_tables import CANDIDATES, nearest_products
 from lagco.agents.inference.perceptron import AgentWeights
-from lagco.agents.method import Look, Weights
+from lagco.agents.method import PlotStyle, Weights
 from lagco.agents.methods.projection import (
     PointConfig,
     ProjectionActor,
     ProjectionMethod,
-    exponent,
+    take_logarithms,
     take_policy,
 )
 from lagco.arrays import Array
@@ -71,7 +70,7 @@ class SoftProjectionActor(ProjectionActor):
         space: LatentSpace,
         decoder: Decoder,
     ) -> None:
-        # the proto-action is not bounded, and nothing is added to it
+        # proto-actions are neither clipped nor perturbed
         unbounded = AgentWeights(weights)
         unbounded["log_std"] = np.zeros(1, np.float32)
         super().__init__(env, unbounded, space, decoder)
@@ -80,11 +79,12 @@ class SoftProjectionActor(ProjectionActor):
 
     def _row(self, proto: Array, rng: np.random.Generator, explore: bool) -> Array:
         decoder = self._decoder
-        if not explore or decoder.draws or decoder.spelling == "sampled":  # explore on their own
+        # the decoders `ranked` and `sampled` explore by themselves
+        if not explore or decoder.draws or decoder.spelling == "sampled":
             return super()._row(proto, rng, explore and decoder.draws)
         rows, products = nearest_products(self.view, proto, CANDIDATES)
         logits = products / self._temperature
-        # the largest of these are draws from the softmax, without replacement
+        # Gumbel top-k: draws from the softmax without replacement
         perturbed = logits + rng.gumbel(size=len(logits))
         k = 1 if decoder.spelling == "nearest" else decoder.k
         best = np.argsort(-perturbed, kind="stable")[:k]
@@ -92,7 +92,7 @@ class SoftProjectionActor(ProjectionActor):
         return decoder.pick(self.view, drawn, rng, self._observation)
 
     def likelihoods(self, proto: Array) -> tuple[Array, Array]:
-        """Raw actions (k, …) that it draws among, and the logarithms of their probabilities (k,).
+        """Raw actions (k, …) of the policy's support, and their log-probabilities (k,).
 
         Both are empty where no action is valid.
         """
@@ -115,7 +115,7 @@ class SoftProjectionMethod(ProjectionMethod):
 
     name = "soft-projection"
     label = "soft-projection"
-    look = Look("#d55e00", "star")
+    style = PlotStyle("#d55e00", "star")
     config: type[TrainConfig] = SoftProjectionConfig
     metric: Metric | None = "inner"
     actor_class = SoftProjectionActor
@@ -133,7 +133,7 @@ class SoftProjectionMethod(ProjectionMethod):
 
     def check(self, tensors: Tensors, facts: Mapping[str, Any], space: LatentSpace | None) -> None:
         take_policy(tensors, self.needed(space))
-        exponent(tensors, "log_temperature", (1,))
+        take_logarithms(tensors, "log_temperature", (1,))
 
 
 METHOD = SoftProjectionMethod()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lagco.agents.config import TrainConfig, setting, with_default
 from lagco.agents.inference.ranker import take_ranker
-from lagco.agents.method import Look
+from lagco.agents.method import PlotStyle
 from lagco.agents.methods.soft_projection import SoftProjectionConfig, SoftProjectionMethod
 from lagco.core.env import ContinuousEnv
 from lagco.core.problem import Problem
@@ -37,7 +37,7 @@ FACTS: Schema = {
 
 @dataclass(frozen=True)
 class TaughtProjectionConfig(SoftProjectionConfig):
-    """Settings of `taught-projection`; `steps` are the states that are looked at."""
+    """Settings of `taught-projection`; `steps` counts the states visited."""
 
     method = "taught-projection"
 
@@ -74,9 +74,13 @@ class TaughtProjectionConfig(SoftProjectionConfig):
         "lists those of an agent",
     )
 
+    @property
+    def tunes_encoder(self) -> bool:
+        return self.encoder_training != "frozen"
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.encoder_training != "frozen" and self.device != "cpu":
+        if self.tunes_encoder and self.device != "cpu":
             raise UsageError(
                 f"encoder_training={self.encoder_training!r}: encoders are tuned on the cpu, "
                 f"device={self.device!r} is another"
@@ -89,17 +93,17 @@ class TaughtProjectionConfig(SoftProjectionConfig):
 
 
 class TaughtProjectionMethod(SoftProjectionMethod):
-    """Proposes by projection, chooses by a ranker; both imitate a teacher."""
+    """A policy proposes by proto-actions, a ranker chooses; both imitate a teacher."""
 
     name = "taught-projection"
     label = "taught-projection"
-    look = Look("#7b3294", "star-diamond")
+    style = PlotStyle("#7b3294", "star-diamond")
     taught = True
     config: type[TrainConfig] = TaughtProjectionConfig
     facts_schema = FACTS
 
     def check_run(self, problem: type[Problem], instances: Sequence[Instance], config: Any) -> None:
-        """Refuse a teacher that there is not."""
+        """Raise UsageError for a teacher that the problem does not have."""
         from lagco.agents.teaching.teachers import SELF, make_teacher
 
         if config.teacher != SELF:
@@ -126,7 +130,7 @@ class TaughtProjectionMethod(SoftProjectionMethod):
             own_share=config.own_share,
             policy_rate=config.learning_rate,
             ranker_rate=2.0 * config.learning_rate,
-            tunes=config.encoder_training == "fine-tuned",
+            tunes=config.tunes_encoder,
             columns=env.ranked_columns,
         )
         if choice.teacher == SELF:
@@ -134,7 +138,7 @@ class TaughtProjectionMethod(SoftProjectionMethod):
         return Imitation(env, config, make_teacher(choice.teacher, problem), settings)
 
     def facts(self, env: Any) -> dict[str, Any]:
-        """The teacher, and the columns that the ranker sees, where the problem names them."""
+        """The teacher, and the ranker's columns if the problem names them."""
         teacher, why = env.teacher_choice
         columns = {} if env.ranked_columns is None else env.ranked_columns.facts()
         return columns | {"teacher": teacher, "teacher_because": why}

@@ -1,4 +1,4 @@
-"""Raw actions by number, as many numbers as the largest training instance has actions."""
+"""Raw actions by number, padded to the number of actions of the largest training instance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class PaddedActions:
 
     Args:
         env: the environment; its instance may change.
-        width: numbers reserved; those beyond the instance's own stand for an invalid action.
+        width: number of actions after padding; those the instance does not have are invalid.
     """
 
     def __init__(self, env: ContinuousEnv, width: int) -> None:
@@ -30,8 +30,8 @@ class PaddedActions:
         self._space: Any = None
 
     def raw(self, number: int) -> Any:
-        """The raw action of a number; one outside the action space where there is none."""
-        self._look()
+        """The raw action of a number; one outside the action space for padding."""
+        self._sync()
         if number >= self._count:
             return self._outside
         if self._listing is not None:
@@ -44,13 +44,13 @@ class PaddedActions:
 
     @property
     def outside(self) -> Any:
-        """A raw action that the instance does not have, hence an invalid one."""
-        self._look()
+        """A raw action outside the action space, hence invalid."""
+        self._sync()
         return self._outside
 
     def mask(self, out: Array | None = None) -> Array:
         """Validity of every number: bool (width,)."""
-        self._look()
+        self._sync()
         if out is None:
             out = np.zeros(self.width, dtype=bool)
         if self._lists and not self._masks:
@@ -60,16 +60,17 @@ class PaddedActions:
         out[self._count :] = False
         return out
 
-    def _look(self) -> None:
+    def _sync(self) -> None:
+        """Read the actions again if the instance changed."""
         space = self._env.action_space
-        if space is self._space:  # a problem makes another one with every instance
+        if space is self._space:  # a problem has a new object for every instance
             return
         self._space = space
         self._listing: Array | None = self._env.all_actions() if self._lists else None
         self._shape = () if self._lists else _shape(space)
         self._count = self._env.num_actions if self._listing is None else len(self._listing)
         if self._count > self.width:
-            self._space = None  # it is refused as often as it is looked at
+            self._space = None  # so that the next call raises, too
             raise TooLarge(refusal(self._env, self._count, "raw actions", self.width))
         if isinstance(space, gym.spaces.MultiDiscrete):
             self._outside: Any = space.start + space.nvec

@@ -1,6 +1,6 @@
 """Observations of fixed width for problems of different sizes.
 
-They are made for the largest training instance (:mod:`lagco.agents.padding.widths`), and so are
+Widths are those of the largest training instance (:mod:`lagco.agents.padding.widths`), as for the
 numbers of actions (:mod:`lagco.agents.padding.actions`).
 """
 
@@ -12,39 +12,36 @@ from typing import Any
 
 import numpy as np
 
-from lagco.agents.padding.actions import PaddedActions
-from lagco.agents.padding.view import PAIRS, WIDEST, PaddedView, numeric, pairs_of
-from lagco.agents.padding.widths import FACTS, Widths, beside_views, key_of
+from lagco.agents.padding.view import PaddedView, numeric, pairs_of
+from lagco.agents.padding.widths import Widths, beside_views, key_of
 from lagco.arrays import Array
 from lagco.core.declaring.declaration import read_declaration
 from lagco.core.env import ContinuousEnv
 from lagco.core.spec import Attribute, Edge, Function
-from lagco.errors import TooLarge, UsageError
+from lagco.errors import UsageError
 from lagco.results.numbers import of_things
-
-__all__ = ["FACTS", "PAIRS", "WIDEST", "PaddedActions", "PaddingObservation", "TooLarge", "Widths"]
 
 
 class PaddingObservation:
     """The declared arrays of a problem in a vector of fixed width.
 
-    Per view: every numeric node attribute over the nodes; every numeric edge attribute over all
-    pairs of nodes (the upper triangle where edges have no direction) as long as that is at most
-    :data:`PAIRS` numbers and actions do not choose edges, else edge by edge. Among pairs, what the
-    problem gives as ``pair_attributes()`` goes before what the edges of its view carry. Then what
-    the problem observes beside its views and, with `full` features, the declared functions of the
-    state. Values are scaled as an encoder would scale them; nodes and edges that an instance does
-    not have are 0. With `full` features a flag of an edge is 1 or -1 among pairs, and listed edges
-    carry their two ends. Texts, lists and sentence embeddings (wider than :data:`WIDEST`) are left
-    out, and so is what the problem's ``padded_attributes()`` do not name.
+    Per view: numeric node attributes over the nodes, then numeric edge attributes over all pairs of
+    nodes (the upper triangle for undirected edges) or, if that is more than
+    :data:`~lagco.agents.padding.view.PAIRS` numbers or actions choose edges, edge by edge. Over
+    pairs, ``pair_attributes()`` of the problem take precedence over attributes of edges. Then the
+    observed arrays that belong to no view and, with `full` features, the declared functions of the
+    state. Values are scaled as for an encoder; padding is 0. With `full` features a flag of an edge
+    is 1 or -1 over pairs, and listed edges carry their two ends. Texts, lists, sentence
+    embeddings (wider than :data:`~lagco.agents.padding.view.WIDEST`) and attributes that the
+    problem's ``padded_attributes()`` do not name are left out.
 
     Args:
         env: the environment; its present instance must fit.
-        widths: what is reserved.
-        wanted: numbers that an observation must have, where that is known.
+        widths: the widths to pad to.
+        wanted: required width of an observation, if known.
 
     Attributes:
-        width: numbers in an observation.
+        width: width of an observation.
     """
 
     def __init__(self, env: ContinuousEnv, widths: Widths, wanted: int | None = None) -> None:
@@ -54,7 +51,7 @@ class PaddingObservation:
         self._bind()
 
     def _bind(self) -> None:
-        """Read the declarations, which belong to an instance."""
+        """Read the declarations of the present instance."""
         env, widths = self._env, self._widths
         widths.check_observation(env)
         self._space = env.action_space
@@ -121,7 +118,7 @@ class PaddingObservation:
     def __call__(self, out: Array | None = None) -> Array:
         """The observation of the present state: float32 (width,), written to `out` if given."""
         env = self._env
-        if env.action_space is not self._space:  # a problem makes another one with every instance
+        if env.action_space is not self._space:  # a problem has a new object for every instance
             self._bind()
         views = env.graph_views()
         for padded in self._views:

@@ -29,14 +29,14 @@ class PaddedView:
     """The part of one view: node columns (d_v, N), then edge columns (d_e, P).
 
     Args:
-        name: of the view.
-        view: as it is now; another one with other attributes needs another part.
-        nodes: node attributes to show.
-        edges: edge attributes to show; where there is none, just the edges; None: not even these.
-        reserved: most nodes and edges.
-        listed: whether edges are listed, however few pairs there are.
-        full: whether features are `full`.
-        pairs: gives the attributes over all pairs; asked where edges are not listed.
+        name: name of the view.
+        view: a state of the view; later ones must have the same attributes.
+        nodes: node attributes to include.
+        edges: edge attributes to include; if empty, just the edges; None for no edges.
+        reserved: numbers of nodes and edges to pad to.
+        listed: whether edges are always listed, however few pairs there are.
+        full: whether the feature set is `full`.
+        pairs: returns the attributes over all pairs; called if edges are not listed.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class PaddedView:
         carried = {k: attribute for k, attribute in declared.items() if k not in given}
         self._features = _features(name, view, nodes, carried)
         self._ends = full and self._listed and edges is not None
-        # 0 and 1 do not say where edges are, -1 and 1 do
+        # with 0 and 1, an edge with 0 could not be told from no edge
         binary = len(carried) > 0 and all(a.type == "binary" for a in carried.values())
         self._signed = full and binary and not self._listed
         self._edge_columns = width - sum(_columns(declared[k]) for k in given)
@@ -73,7 +73,7 @@ class PaddedView:
         self.width = math.prod(self._node_shape) + math.prod(self._edge_shape)
 
     def use(self, buffer: Array) -> None:
-        """Write to `buffer` (width,) from now on."""
+        """Set the buffer (width,) that :meth:`write` updates."""
         split = math.prod(self._node_shape)
         self._node_block = buffer[:split].reshape(self._node_shape)
         self._edge_block = buffer[split:].reshape(self._edge_shape)

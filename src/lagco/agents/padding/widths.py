@@ -1,4 +1,4 @@
-"""Widths of padding: those of the largest training instance. A larger one is refused by name."""
+"""Widths of padding: the maxima over the training instances."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lagco.errors import TooLarge, UsageError
 from lagco.instances import Instance
 from lagco.store import Schema, object_of
 
-#: raw actions that a discrete method has an output for at most
+#: most outputs, one per raw action, of a discrete method
 MOST_OUTPUTS = 100_000
 _COUNT: Schema = {"type": "integer", "minimum": 0, "maximum": 1 << 31}
 #: JSON schema of :meth:`Widths.facts`
@@ -37,12 +37,12 @@ FACTS: Schema = object_of(
 
 @dataclass(frozen=True)
 class Widths:
-    """Sizes that padding reserves.
+    """Sizes to which observations and actions are padded.
 
     Attributes:
-        actions: raw actions.
-        views: nodes and edges per view; empty where observations are not padded.
-        arrays: rows of the arrays that a problem observes beside its views.
+        actions: number of raw actions.
+        views: numbers of nodes and edges per view; empty where observations are not padded.
+        arrays: rows of the observed arrays that belong to no view.
     """
 
     actions: int
@@ -62,10 +62,10 @@ class Widths:
 
         Args:
             problem: the problem class.
-            instances: training instances, and those to reserve room for.
+            instances: training instances, and others to reserve room for.
             features: feature set.
             views: whether observations are padded, too.
-            method: named where an instance has more than :data:`MOST_OUTPUTS` raw actions.
+            method: its name, for the error if there are more than :data:`MOST_OUTPUTS` actions.
         """
         env: Problem | None = None
         largest = cls(0)
@@ -92,7 +92,7 @@ class Widths:
         return largest
 
     def joined(self, other: Widths) -> Widths:
-        """The larger of both, one by one."""
+        """The element-wise maximum of both."""
         views = dict(self.views)
         for name, (nodes, edges) in other.views.items():
             known = views.get(name, (0, 0))
@@ -116,7 +116,7 @@ class Widths:
         self._check(env, "raw actions", env.num_actions, self.actions)
 
     def check_observation(self, env: ContinuousEnv) -> None:
-        """Raise :class:`TooLarge` where what `env` shows does not fit."""
+        """Raise :class:`TooLarge` where an observation of `env` does not fit."""
         views, arrays = _needed(env)
         if list(views) != list(self.views) or list(arrays) != list(self.arrays):
             raise UsageError(
@@ -142,7 +142,7 @@ def refusal(env: ContinuousEnv, size: int, what: str, width: int) -> str:
 
 
 def _needed(env: ContinuousEnv) -> tuple[dict[str, tuple[int, int]], dict[str, int]]:
-    """Nodes and edges per view (where it may grow, the most that extents say); arrays."""
+    """Numbers of nodes and edges per view, extents included where views grow; rows of arrays."""
     views = env.graph_views()
     extents = env.extents(env.instance) if isinstance(env, Problem) else {}
     found = {}
@@ -178,7 +178,6 @@ def key_of(views: Mapping[str, GraphView], view: str, name: str) -> str:
 
 
 def _name_of(env: ContinuousEnv) -> str:
-    instance = getattr(env, "instance", None)
-    if isinstance(instance, Instance):
-        return f"instance {instance.name!r} (size {instance.size})"
+    if isinstance(env, Problem):
+        return f"instance {env.instance.name!r} (size {env.instance.size})"
     return type(env).__name__

@@ -1,4 +1,4 @@
-"""Choice of a teacher: the best that there is for a problem, by episodes that each one shows."""
+"""Choice of the best teacher for a problem, by comparing their episodes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from lagco.agents.teaching.demonstrations import show_episode
 from lagco.agents.teaching.teachers import make_teacher
+from lagco.core.env import Previews
 from lagco.core.problem import Problem
 from lagco.errors import UsageError
 from lagco.instances import Instance
@@ -29,22 +30,22 @@ class Choice(NamedTuple):
 def chosen_teacher(
     problem: type[Problem], instances: Sequence[Instance], features: str, agent: str | None = None
 ) -> Choice:
-    """The teacher whose episodes end best; of equal ones solver, search, agent, greedy.
+    """The teacher whose episodes end best; ties go to solver, search, agent, greedy in that order.
 
-    A problem that names its teacher, or has a search that advises, keeps that one.
+    A problem that sets `teacher` or defines `advise` keeps its own.
 
     Args:
         problem: class of the problem.
-        instances: of the training; a few of them are looked at.
+        instances: training instances, a few of which are used.
         features: feature set.
-        agent: folder of an agent that might be its own teacher.
+        agent: folder of an agent to consider as a teacher.
     """
     if problem.teacher != Problem.teacher or problem.defines("advise"):
         return Choice(problem.teacher, "the problem's own choice")
     names = ["solver"] if problem.defines("solve") and problem.defines("demonstrate") else []
     names += [] if problem.stochastic else ["search"]
     names += [] if agent is None else [agent]
-    names += ["greedy"] if hasattr(problem, "preview") else []
+    names += ["greedy"] if issubclass(problem, Previews) else []
     if not names:
         raise UsageError(
             f"{problem.name} is stochastic and has no preview(actions), so nobody can teach it; "

@@ -1,8 +1,8 @@
-"""Demonstrations as a data set of their own: episodes of a teacher with all right actions.
+"""Recorded demonstrations: episodes of a teacher with all right actions.
 
-An episode is its instance, its seed and, state by state, the actions that are right there, the one
-that was taken first. States are not kept: following the actions leads to them again, so the files
-are small and serve every encoder and feature set.
+An episode consists of its instance, its seed and, per state, the right actions, beginning with the
+one taken. States are not stored but reproduced by replaying the actions, so files are small and
+serve every encoder and feature set.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Demonstration:
 
     Attributes:
         seed: of ``reset``.
-        right: raw actions (k,) or (k, m) that are right in each state, the one taken first.
+        right: per state the right raw actions (k,) or (k, m), beginning with the one taken.
     """
 
     seed: int
@@ -63,7 +63,7 @@ def demonstrate(
     features: str = "full",
     seeds: Iterable[int] | None = None,
 ) -> Path:
-    """Write what a teacher does in episodes of every instance, for ``train(teacher=out)``.
+    """Record episodes of a teacher on every instance, for ``train(teacher=out)``.
 
     Args:
         problem: name, ``module:Class``, class, or a function that makes an environment.
@@ -72,7 +72,7 @@ def demonstrate(
         teacher: ``solver``, ``search``, ``greedy``, or ``auto`` for the problem's own.
         episodes: per instance.
         seed: everything random follows from it.
-        features: feature set of the problem while it is taught.
+        features: feature set of the problem.
         seeds: for environments, seeds of ``reset``.
 
     Returns:
@@ -114,7 +114,7 @@ def demonstrate(
 
 
 def show_episode(env: Problem, teacher: Teacher, rng: np.random.Generator) -> Demonstration:
-    """Play an episode as a teacher does, and keep its seed and what was right in each state."""
+    """Play and record an episode of a teacher."""
     seed = int(rng.integers(2**31))
     env.reset(seed=seed)
     teacher.timed(teacher.begin, env, seed)
@@ -136,7 +136,7 @@ def show_episode(env: Problem, teacher: Teacher, rng: np.random.Generator) -> De
 def read_demonstrations(
     folder: str | Path, problem: type[Problem]
 ) -> tuple[str, dict[str, list[Demonstration]]]:
-    """Checksum of a folder, and its episodes by the checksum of the instance."""
+    """Checksum of a folder, and its episodes by checksum of their instance."""
     found = KIND.read(folder)
     content, tensors = found.content, found.tensors
     if content["problem"] != problem.name:
@@ -163,7 +163,7 @@ def read_demonstrations(
 
 
 def _bounds(counts: list[int]) -> Array:
-    """Begin of each of several runs, and end of the last one."""
+    """Offsets of consecutive runs of these lengths, with the end of the last one."""
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
 
 
@@ -175,10 +175,10 @@ def _taken_bounds(tensors: Tensors, name: str, end: int) -> Array:
 
 
 class RecordedTeacher(Teacher):
-    """Follows demonstrations that were kept.
+    """Follows recorded demonstrations.
 
     Args:
-        folder: that :func:`demonstrate` wrote.
+        folder: written by :func:`demonstrate`.
         problem: class of the problem.
     """
 
@@ -193,17 +193,17 @@ class RecordedTeacher(Teacher):
         self._rest: dict[int, list[Array]] = {}
 
     def episode_seed(self, env: Problem, seed: int) -> int:
-        """Seed of one of the kept episodes of the instance."""
+        """Seed of a recorded episode of the instance."""
         kept = self._of(env)
         return kept[seed % len(kept)].seed
 
     def begin(self, env: Problem, seed: int) -> None:
-        """Take the kept episode of that seed."""
+        """Select the recorded episode of that seed."""
         kept = next(one for one in self._of(env) if one.seed == seed)
         self._rest[id(env)] = kept.right[::-1]  # taken from its end
 
     def actions(self, env: Problem) -> Array:
-        """Right actions in that state, with the action that was taken first."""
+        """The recorded right actions of the state, beginning with the one taken."""
         rest = self._rest[id(env)]
         if not rest:
             return np.zeros(0, dtype=np.int64)

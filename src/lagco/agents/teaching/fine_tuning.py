@@ -1,9 +1,9 @@
-"""Encoders that keep learning: gradients of the imitation loss through the vectors of actions.
+"""Fine-tuning of the encoder by gradients of the imitation loss through action vectors.
 
-A policy's logits are inner products with action vectors, which hold embeddings of nodes. States are
-kept as graphs, embedded again in torch when the policy is fitted, and what the new embeddings
-change in the logits is added to those of the round's own embeddings; the observation is held. After
-a round the environments see through the new weights, compiled as ever.
+The logits of a policy are inner products with action vectors, which contain node embeddings. States
+are stored as graphs and embedded again in torch when the policy is fitted; the change that the new
+embeddings make to the logits is added to the logits of the round's embeddings. Gradients do not
+pass through observations. After a round the environments use the new weights, compiled.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ RATE = 0.3
 
 @dataclass(frozen=True)
 class SeenGraph:
-    """A labelled state as the encoder saw it.
+    """Inputs and outputs of the encoder in a labelled state.
 
     Attributes:
-        states: per view, what the encoder reads.
-        embeddings: per view (n, p), what it made of that.
-        nodes: (k, components) the nodes of the actions, in the order of the tunable components.
+        states: inputs per view.
+        embeddings: outputs (n, p) per view.
+        nodes: (k, components) nodes of the actions, in the order of the tunable components.
     """
 
     states: dict[str, ViewState]
@@ -55,7 +55,7 @@ class _Reader:
         self._messages: Messages | None = None
 
     def read(self, view: Any) -> ViewState:
-        """The present state, as copies; what belongs to the edges is shared while they stay."""
+        """Copies of the present inputs; arrays of unchanged edges are shared."""
         features, layout = self._features, self._encoder.layout
         features.forget()
         features.sync(view)
@@ -75,11 +75,11 @@ class _Reader:
 
 
 class EncoderTuner:
-    """Fits the encoder of a latent space with the policy that acts in it.
+    """Trains the encoder of a latent space together with the policy.
 
     Args:
-        space: its encoder is changed in place.
-        views: of the environments that collect states.
+        space: latent space, whose encoder is changed in place.
+        views: latent views of the training environments.
 
     Raises:
         UsageError: no part of an action is a node, or action vectors are reduced.
@@ -119,10 +119,10 @@ class EncoderTuner:
         view = self._space.encoder.views[name]
         network = view.new_network()
         network.load_state_dict({k: torch.from_numpy(a.copy()) for k, a in view.weights.items()})
-        return network.eval()  # statistics of norms stay as they are
+        return network.eval()  # statistics of norms stay fixed
 
     def see(self, index: int, rows: Array) -> SeenGraph:
-        """The present state of an environment, and the nodes of its actions (search rows)."""
+        """Record the present state of an environment and the nodes of actions (search rows)."""
         view, graphs = self._views[index], self._views[index].env.graph_views()
         parts = np.asarray(view.actions().parts(rows)).reshape(len(rows), -1)
         readers = self._readers[index]
@@ -133,7 +133,7 @@ class EncoderTuner:
         )
 
     def changes(self, seen: Sequence[SeenGraph], protos: Tensor, count: int) -> Tensor:
-        """Change of the inner products of actions by the present weights: (B, count)."""
+        """Change (B, count) of the actions' inner products since the states were recorded."""
         found = torch.zeros(len(seen), count)
         moved: dict[str, tuple[Tensor, Array]] = {}
         for name, network in self.networks.items():
@@ -150,20 +150,20 @@ class EncoderTuner:
         return found
 
     def begin(self, rate: float) -> None:
-        """Set the learning rate and forget gradients."""
+        """Set the learning rate and clear gradients."""
         for optimiser in self.optimisers.values():
             for group in optimiser.param_groups:
                 group["lr"] = RATE * rate
             optimiser.zero_grad(set_to_none=True)
 
     def descend(self) -> None:
-        """A step along the gradients of the policy's loss."""
+        """Take a clipped gradient step."""
         for name, network in self.networks.items():
             torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
             self.optimisers[name].step()
 
     def adopt(self) -> None:
-        """Let the environments see through the weights reached."""
+        """Use the trained weights in the environments."""
         for name, network in self.networks.items():
             self._space.encoder.views[name].renew(network)
         for view in self._views:
@@ -172,14 +172,14 @@ class EncoderTuner:
     # -- checkpoints
 
     def arrays(self) -> dict[str, Array]:
-        """Weights and states of the optimisers."""
+        """Weights and optimiser states."""
         found: dict[str, Array] = {}
         for name, network in self.networks.items():
             found |= module_arrays(f"encoder.{name}", network, self.optimisers[name])
         return found
 
     def restore(self, arrays: Mapping[str, Array]) -> None:
-        """Go on from :meth:`arrays`."""
+        """Restore :meth:`arrays`."""
         for name, network in self.networks.items():
             restore_module(f"encoder.{name}", network, self.optimisers[name], dict(arrays))
         self.adopt()

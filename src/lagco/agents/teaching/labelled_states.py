@@ -16,12 +16,12 @@ class LabelledStates:
     """Labelled states of one round.
 
     Attributes:
-        observations: of the states.
-        actions: their valid actions, or the nearest ones and the right ones.
-        right: bool per action.
-        features: of the candidates, and which of these are right; None where none is, or where
-            there is nothing to choose.
-        graphs: the states as the encoder saw them, where it learns.
+        observations: (w,) per state.
+        actions: all valid actions, or the nearest and the right ones.
+        right: bool (k,) per state, which actions are right.
+        features: of the candidates, and which of these are right; None without a choice or
+            without a right one.
+        graphs: inputs of the encoder, if that is fine-tuned.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class LabelledStates:
 
 
 def right_loss(log_probabilities: Tensor, right: Tensor) -> Tensor:
-    """Minus the logarithm of the probability that any right action is chosen, on average."""
+    """Mean negative log-probability (B, k) of choosing any right action."""
     return -log_probabilities.masked_fill(~right, -1e9).logsumexp(dim=1).mean()
 
 

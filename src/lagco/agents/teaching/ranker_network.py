@@ -108,7 +108,7 @@ class RankerNetwork(nn.Module):
 
 
 class LinearRankerNetwork(RankerNetwork):
-    """Weighted sums of the standardised columns; what pairs of candidates say does not count.
+    """Weighted sums of the standardised columns, without features of pairs.
 
     Args:
         features: numbers per candidate, f.

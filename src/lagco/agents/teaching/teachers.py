@@ -1,9 +1,9 @@
 """Teachers: the right actions in a state, for agents that learn by imitation.
 
 ``solver`` follows known good solutions, ``search`` the problem's own search (or search by its rules
-alone, :mod:`lagco.heuristics`), ``greedy`` the best preview; a folder holds what one of them showed
-before (:mod:`lagco.agents.teaching.demonstrations`), or an agent, whose best episodes are followed;
-``default`` is the agent that comes with lagco. With ``self`` there is no teacher.
+alone, :mod:`lagco.heuristics`), ``greedy`` the best preview. A folder holds recorded demonstrations
+(:mod:`lagco.agents.teaching.demonstrations`), or an agent whose best episodes are followed;
+``default`` is the shipped agent. With ``self`` there is no teacher.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.env import Previews
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError, UsageError, suggest
 from lagco.heuristics import EpisodePlan, Search
@@ -30,14 +31,14 @@ _EMPTY = np.zeros(0, dtype=np.int64)
 
 
 class Teacher(ABC):
-    """Says which actions are right.
+    """Labels states with right actions.
 
     Attributes:
-        anywhere: whether it knows the right actions in states that others reached, too.
-        continues: whether it can continue from such states.
+        anywhere: whether it labels any state, also those that the learner reached.
+        continues: whether :meth:`take_over` may succeed in such states.
         ordered: whether the first of its actions is the one to take.
-        checksum: of the files it teaches from, empty without.
-        seconds: processor time that it has taken so far.
+        checksum: of the files it reads demonstrations from, else empty.
+        seconds: processor time used so far.
     """
 
     anywhere = True
@@ -49,22 +50,22 @@ class Teacher(ABC):
         self.seconds = 0.0
 
     def episode_seed(self, env: Problem, seed: int) -> int:
-        """Seed with which an episode begins, for which `seed` was drawn."""
+        """Seed with which to begin an episode; by default `seed`, which was drawn for it."""
         return seed
 
     def begin(self, env: Problem, seed: int) -> None:  # noqa: B027
-        """Note that an episode of `env` began, with this seed."""
+        """Called when an episode of `env` has begun with this seed."""
 
     def take_over(self, env: Problem, seed: int) -> bool:
-        """Teach from the present state on, which others reached; False if it cannot."""
+        """Teach from a state that the learner reached; False if that is not possible."""
         return self.anywhere
 
     @abstractmethod
     def actions(self, env: Problem) -> Array:
-        """Raw actions (k,) or (k, m) that are right now, all equally; empty where it has none."""
+        """The right raw actions (k,) or (k, m) in the present state; empty if none is known."""
 
     def timed(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a method of the teacher and count the processor time."""
+        """Call a method of the teacher, adding its processor time to `seconds`."""
         began = time.process_time()
         try:
             return call(*arguments)
@@ -73,7 +74,7 @@ class Teacher(ABC):
 
 
 class SolverTeacher(Teacher):
-    """Follows a known solution of every instance: its reference, or one computed now."""
+    """Follows a solution of every instance: its reference, or one that it computes."""
 
     anywhere = False
 
@@ -83,11 +84,11 @@ class SolverTeacher(Teacher):
         self._now: dict[int, Array] = {}
 
     def begin(self, env: Problem, seed: int) -> None:
-        """Look the solution of the instance up."""
+        """Find the solution of the instance."""
         self._now[id(env)] = self._solution(env)
 
     def take_over(self, env: Problem, seed: int) -> bool:
-        """Teach a solution that contains what the learner decided."""
+        """Follow a solution that extends the learner's decisions."""
         found = env.continued_solution(seed)
         if found is None:
             return False
@@ -128,10 +129,10 @@ class GreedyTeacher(Teacher):
 
 
 class NoTeacher(Teacher):
-    """Knows nothing."""
+    """Labels nothing."""
 
     def actions(self, env: Problem) -> Array:
-        """None."""
+        """An empty array."""
         return _EMPTY
 
 
@@ -144,7 +145,7 @@ class AdviceTeacher(Teacher):
 
 
 class PlanTeacher(Teacher):
-    """Generic search whose plans agents are shown (the hint ``plan``): follows them."""
+    """Follows the plans of generic search that agents with the hint ``plan`` observe."""
 
     def actions(self, env: Problem) -> Array:
         """The next actions of the episode's plan, where it offers any."""
@@ -152,10 +153,10 @@ class PlanTeacher(Teacher):
 
 
 class SearchTeacher(Teacher):
-    """Generic search: follows the best solution that it finds from a state.
+    """Follows the best solution that generic search finds from a state.
 
-    Where solutions are built up, it goes on searching an instance whenever one of its episodes
-    begins, and it also teaches in states that the learner reached.
+    For constructive problems, each further episode of an instance continues its search, and states
+    that the learner reached are labelled, too.
     """
 
     anywhere = False
@@ -203,7 +204,7 @@ class EpisodeTeacher(Teacher):
 
     Args:
         episodes: tries per instance.
-        policy: takes its mode in the first one and explores in the others.
+        policy: greedy in the first try, exploring in the others.
     """
 
     anywhere = False
@@ -234,20 +235,20 @@ class EpisodeTeacher(Teacher):
         return np.asarray([plan.pop()]) if plan else _EMPTY
 
 
-#: moves of a search per decision variable: in the first episode of an instance, in each later one
-#: that goes on with it, and in all of these together
+#: moves of a search per decision variable: in the first episode of an instance, in each later one,
+#: and in all episodes together
 _FIRST_MOVES, _MORE_MOVES, _MOST_MOVES = 40, 5, 200
-#: and from a state that the learner reached
+#: the same from a state that the learner reached
 _MOVES_FROM_STATE = 10
-#: instances whose searches go on in later episodes
+#: most instances whose searches are kept for later episodes
 _REMEMBERED = 1000
 #: episodes of an agent of which the best one is imitated
 _TRIES = 16
 
 
 def first_teacher(problem: type[Problem]) -> Teacher:
-    """Whom an agent that teaches itself begins with: the best preview, where there is one."""
-    return GreedyTeacher() if hasattr(problem, "preview") else NoTeacher()
+    """Teacher of the first rounds with ``self``: the best preview, if there is one."""
+    return GreedyTeacher() if issubclass(problem, Previews) else NoTeacher()
 
 
 def make_teacher(name: str, problem: type[Problem]) -> Teacher:
@@ -261,7 +262,7 @@ def make_teacher(name: str, problem: type[Problem]) -> Teacher:
             )
         return SolverTeacher()
     if name == "greedy":
-        if not hasattr(problem, "preview"):
+        if not issubclass(problem, Previews):
             raise UsageError(f"teacher='greedy' needs {problem.__name__}.preview(actions)")
         return GreedyTeacher()
     if name == SELF:

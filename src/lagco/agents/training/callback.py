@@ -1,4 +1,4 @@
-"""Work between two rollouts of a run: curve, metrics, validation, checkpoint, scorer."""
+"""Callback of a training run: curve, metrics, validation, checkpoints, scorer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
-from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ConvertCallback
+from stable_baselines3.common.callbacks import BaseCallback, ConvertCallback
 
 from lagco.agents.agent import Agent
 from lagco.agents.config import TrainConfig
@@ -20,7 +20,7 @@ from lagco.agents.training.validation import Validation
 from lagco.agents.training.vector_env import ProblemVecEnv
 from lagco.errors import UsageError
 
-#: a replay buffer is large: it is saved once in so many rollouts
+#: rollouts between two checkpoints of a model with a replay buffer, which is large
 _SAVE_EVERY = 8
 
 
@@ -28,17 +28,17 @@ class PatienceLost(Exception):
     """Raised between two rollouts to stop a run whose validation does not improve."""
 
 
-class Rounds(BaseCallback):
-    """The callback that every run has.
+class RunCallback(BaseCallback):
+    """The callback of every run; it works between two rollouts.
 
     Args:
-        curve: of the run.
+        curve: the learning curve.
         save: writes a checkpoint.
-        agent: makes an agent of the present weights.
+        agent: makes an agent of the current weights.
         env: the training environment.
-        config: of the run.
-        scorer: of the decoder ``scored``, where there is one.
-        validation: where there is one.
+        config: configuration of the run.
+        scorer: scorer of the decoder ``scored``, if that is trained.
+        validation: None for a run without validation instances.
     """
 
     def __init__(
@@ -70,12 +70,12 @@ class Rounds(BaseCallback):
         self._began = time.perf_counter()
 
     def _on_rollout_start(self) -> None:
-        # here the update that followed the previous rollout is done
+        # called after the update that followed the previous rollout
         steps = self.num_timesteps
         if steps - self._shown < self._config.rollout:
             return
         validation = self._validation
-        self._show(validation is not None and validation.due(steps))
+        self._log(validation is not None and validation.due(steps))
         if validation is not None and validation.exhausted:
             raise PatienceLost
         pause = _SAVE_EVERY if isinstance(self.model, StatefulModel) else 1
@@ -83,8 +83,8 @@ class Rounds(BaseCallback):
             self._save()
             self._saved = steps
 
-    def _show(self, evaluate: bool) -> None:
-        """Add a row to the curve and to what the logger writes to."""
+    def _log(self, evaluate: bool) -> None:
+        """Add a row to curve and logger, after a validation if asked for."""
         steps, value = self.num_timesteps, None
         if evaluate and self._validation is not None:
             value = self._validation.evaluate(self._agent(), steps)
@@ -124,21 +124,21 @@ class Rounds(BaseCallback):
         )
 
     def _on_training_end(self) -> None:
-        # a callback that stops a run does so before the algorithm has noted its last step
+        # where a callback stopped the run, the algorithm has not stored its last step
         if "new_obs" in self.locals and "dones" in self.locals:
             self.model._last_obs = self.locals["new_obs"]
             self.model._last_episode_starts = self.locals["dones"]
         if self.num_timesteps > self._shown or self._curve.empty:
             validation = self._validation
             done = validation is None or validation.evaluated(self.num_timesteps)
-            self._show(not done)
+            self._log(not done)
 
 
 def given_callbacks(callbacks: Any) -> list[BaseCallback]:
-    """Callbacks of the user: one, several, or none; functions (locals, globals) -> bool count.
+    """Callbacks of the user as a list; functions (locals, globals) -> bool are converted.
 
     Raises:
-        UsageError: something else was given.
+        UsageError: an entry is neither a callback nor a function.
     """
     given = [callbacks] if isinstance(callbacks, BaseCallback) or callable(callbacks) else callbacks
     if given is None:
@@ -157,8 +157,3 @@ def given_callbacks(callbacks: Any) -> list[BaseCallback]:
                 "or functions of (locals, globals)"
             )
     return found
-
-
-def all_callbacks(rounds: Rounds, others: list[BaseCallback]) -> CallbackList:
-    """The run's own callback, then the user's."""
-    return CallbackList([rounds, *others])

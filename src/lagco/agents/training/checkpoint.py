@@ -1,7 +1,7 @@
-"""Checkpoints: everything that a run needs to go on as if it had never stopped, in one file.
+"""Checkpoints: one file from which an interrupted run continues to the same bits.
 
-Weights, optimiser, random states and the observations are arrays; counters and the episodes under
-way (instance, seed, actions so far, replayed on resume) are JSON in the file's header.
+Weights, optimiser, random states and observations are arrays. Counters and the current episodes
+(instance, seed, actions so far, replayed on resume) are JSON in the file's header.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CHECKPOINT_KIND = Kind(
     version=3,
     noun="a checkpoint",
     remedy="remove the folder and train again",
-    finite=False,  # a run that went astray goes on as astray as it was
+    finite=False,  # a diverged run can be continued, too
     most_bytes=1 << 36,
     schema={
         "required": [
@@ -65,7 +65,7 @@ CHECKPOINT_KIND = Kind(
         },
     },
 )
-#: what states of another form lead to
+#: errors of states that do not fit the run
 _MISFITS = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RuntimeError)
 
 
@@ -77,15 +77,15 @@ def save_checkpoint(
     scorer: Scorer | None = None,
     validation: Validation | None = None,
 ) -> None:
-    """Write the state of a run, between two rollouts.
+    """Write the state of a run between two rollouts.
 
     Args:
-        path: of the file; it is replaced atomically.
-        model: between two rollouts.
+        path: the file; replaced atomically.
+        model: the model.
         env: its environment.
-        identity: of the run; only the same run can continue from it.
-        scorer: of the decoder ``scored``, where there is one.
-        validation: with the best weights so far, where there is one.
+        identity: hash of the run; only the same run can continue from the file.
+        scorer: scorer of the decoder ``scored``, if that is trained.
+        validation: holds the best weights so far; None for a run without.
     """
     arrays: dict[str, Array | JoinedRows] = {}
     arrays |= module_arrays("policy", model.policy, model.policy.optimizer)
@@ -126,7 +126,7 @@ def restore_checkpoint(
     scorer: Scorer | None = None,
     validation: Validation | None = None,
 ) -> int:
-    """Bring a fresh model and environment to where the run was; returns the steps done."""
+    """Restore the state of a run in a new model and environment; returns the steps done."""
     file = CHECKPOINT_KIND.read_with_header(path)
     header, arrays = file.content, file.tensors
     if header["identity"] != identity:
@@ -163,7 +163,7 @@ def restore_checkpoint(
 
 
 def _under(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """The arrays whose names begin so, without that beginning."""
+    """Arrays whose names have a prefix, by their names without it."""
     return {
         name.removeprefix(prefix): array
         for name, array in arrays.items()
@@ -183,7 +183,7 @@ def module_arrays(prefix: str, module: Any, optimiser: Any) -> dict[str, Array]:
 
 
 def load_module(prefix: str, module: Any, arrays: Mapping[str, Array]) -> None:
-    """Give a module the weights ``prefix/…``."""
+    """Load the weights ``prefix/…`` into a module."""
     weights = _under(f"{prefix}/", arrays)
     module.load_state_dict({name: torch.from_numpy(a.copy()) for name, a in weights.items()})
 

@@ -1,4 +1,4 @@
-"""Instances that a run draws itself, and its agent compared with other ways to answer."""
+"""Instances of a run without data, and comparison of its agent with greedy and search."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lagco.arrays import Array
+from lagco.core.env import Previews
 from lagco.core.problem import Problem
 from lagco.errors import UsageError
 from lagco.heuristics import rules_search
@@ -22,7 +23,7 @@ from lagco.rollout import Episode
 if TYPE_CHECKING:
     from lagco.agents.agent import Agent
 
-#: instances that a run without data draws
+#: numbers of instances that a run without data draws
 TRAINING, VALIDATION = 200, 20
 _SEED, _EPISODES = 42, 5
 _ANY_MOVES = 1 << 60
@@ -35,7 +36,7 @@ def drawn_instances(
 
     Args:
         problem: class that defines ``draw``.
-        settings: of the run; its seed decides.
+        settings: of the run; its seed is that of the instances.
     """
     config = settings.get("config")
     seed = int(settings.get("seed", _SEED) if config is None else config.seed)
@@ -48,14 +49,14 @@ def drawn_instances(
 
 @dataclass(frozen=True)
 class Comparison:
-    """An agent on validation instances, the best of its episodes.
+    """Best of several episodes of an agent on validation instances, compared with baselines.
 
     Attributes:
-        instances: how many.
-        seconds: of the processor that it took per instance, and that `search` had.
-        means: mean objective of the agent, and of `greedy` and `search` where there are such.
-        ahead: by which share of their mean objective, in percent, the agent is ahead of each, with
-            the 95 % interval over the instances.
+        instances: their number.
+        seconds: processor time of the agent per instance, which `search` is given, too.
+        means: mean objective of ``agent``, ``greedy`` and ``search``, as far as they apply.
+        ahead: lead over each baseline in percent of its mean objective, with the 95 % interval
+            over the instances.
     """
 
     instances: int
@@ -64,7 +65,7 @@ class Comparison:
     ahead: Mapping[str, tuple[float, float, float]]
 
     def sentences(self) -> dict[str, str]:
-        """By the name of what it is compared with, what is to be said."""
+        """A sentence per baseline."""
         found = {}
         for name, (share, low, high) in self.ahead.items():
             says = "level with" if low <= 0.0 <= high else "ahead of" if low > 0.0 else "behind"
@@ -76,13 +77,13 @@ class Comparison:
 
 
 def compare(agent: Agent, instances: Sequence[Instance]) -> Comparison:
-    """Compare the best of an agent's episodes with those of `greedy`, and with search as long."""
+    """Compare an agent's best episodes with those of `greedy`, and with search of equal time."""
     cls = agent.problem
     _played(agent, cls, instances[0], agent.features)  # compiles what is not compiled yet
     began = time.process_time()
     values = {"agent": [_played(agent, cls, each, agent.features) for each in instances]}
     seconds = (time.process_time() - began) / len(instances)
-    if hasattr(cls, "preview"):
+    if issubclass(cls, Previews):
         greedy = GreedyPolicy()
         values["greedy"] = [_played(greedy, cls, each, agent.features) for each in instances]
     if not cls.stochastic:
@@ -99,13 +100,13 @@ def compare(agent: Agent, instances: Sequence[Instance]) -> Comparison:
 def _ahead(own: Array, others: Array, sign: float) -> tuple[float, float, float]:
     unit = float(np.abs(others).mean()) or 1.0
     shares = 100.0 * sign * (own - others) / unit
-    if not np.isfinite(shares).all():  # somebody has no solution
+    if not np.isfinite(shares).all():  # an instance without a solution
         return float(mean(shares)), float("nan"), float("nan")
     return (mean(shares), *bootstrap_interval(shares, mean))
 
 
 def _played(policy: Policy, cls: type[Problem], instance: Instance, features: str) -> float:
-    """Objective of the best of a few episodes; their mean, where chance has a hand in it."""
+    """Objective of the best of a few episodes; their mean for a stochastic problem."""
     env, found = cls(instance, features=features), []
     for number in range(_EPISODES):
         explore = number > 0 and not cls.stochastic
@@ -119,7 +120,7 @@ def _played(policy: Policy, cls: type[Problem], instance: Instance, features: st
 
 
 def _searched(cls: type[Problem], instance: Instance, seconds: float) -> float:
-    """Objective that search by the rules finds in that processor time."""
+    """Objective found by search by the rules in `seconds` of processor time."""
     began = time.process_time()
     search = rules_search(cls, instance, _SEED)
     best = search.run(_ANY_MOVES, lambda: time.process_time() - began > seconds)

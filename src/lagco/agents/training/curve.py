@@ -1,4 +1,4 @@
-"""Tables that grow while a run goes on, and the learning curve among them."""
+"""The learning curve of a run, and the CSV tables of metrics."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Table:
         self.rows: list[dict[str, Any]] = []
 
     def cut(self, steps: int) -> None:
-        """Begin with the rows of the file up to that many steps."""
+        """Read the rows of the file up to `steps`, and drop later ones."""
         if steps and self._path.exists():
             rows = read_rows(self._path)
             self.rows = [row for row in rows if int(row["steps"]) <= steps]
@@ -64,7 +64,7 @@ class Table:
         self._write()
 
     def put(self, row: Mapping[str, Any]) -> None:
-        """Add a row, or add to the last one where it is of the same number of steps."""
+        """Append a row, or merge it into the last one if that has the same number of steps."""
         self._columns += [name for name in row if name not in self]
         if self.rows and int(self.rows[-1]["steps"]) == row["steps"]:
             self.rows[-1] |= row
@@ -84,7 +84,7 @@ class Table:
 
 
 class Curve:
-    """The learning curve: what the last 100 episodes of the training environment came to.
+    """The learning curve: means over the last 100 episodes of the training environment.
 
     Args:
         path: of its file.
@@ -108,7 +108,7 @@ class Curve:
         return not self._table.rows
 
     def cut(self, steps: int) -> None:
-        """Keep the rows of the run up to that many steps."""
+        """Read the rows of the run up to `steps`, and drop later ones."""
         self._table.cut(steps)
         rows = self._table.rows
         self.earlier = float(rows[-1]["seconds"]) if rows else 0.0

@@ -45,11 +45,11 @@ class LatentVecEnv(ProblemVecEnv):
         super().__init__(problem, instances, **options)
 
     def log_executed(self) -> None:
-        """From now on keep the vectors of executed actions, until they are taken."""
+        """Start recording the vectors of executed actions."""
         self.executed = [[] for _ in range(self.num_envs)]
 
     def take_executed(self) -> Array:
-        """Vectors (T, N, d) of the actions since the last call."""
+        """Vectors (T, N, d) of the actions executed since the last call."""
         assert self.executed is not None
         taken = np.array(self.executed, dtype=np.float32).swapaxes(0, 1)
         self.log_executed()
@@ -58,13 +58,13 @@ class LatentVecEnv(ProblemVecEnv):
     def _spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
         for problem in self.problems:
             problem.reset(seed=0)
-        self._accompany()
+        self._fill_slots()
         width = self.views[0].observation_width
         observation_space = gym.spaces.Box(-np.inf, np.inf, (width,), np.float32)
         return observation_space, self._action_space()
 
-    def _companions(self, problem: Problem) -> dict[str, Any]:
-        return super()._companions(problem) | {"views": self.space.view(problem)}
+    def _slots(self, problem: Problem) -> dict[str, Any]:
+        return super()._slots(problem) | {"views": self.space.view(problem)}
 
     def _action_space(self) -> gym.Space[Any]:
         scale = self.space.scale
@@ -93,9 +93,9 @@ class CandidateVecEnv(LatentVecEnv):
 
     Attributes:
         offered: candidates per environment, of the states that were acted in last.
-        ranked_columns: columns of candidates that a ranker learns from, where these have names.
-        started_from: folder of the agent whose weights the run began with.
-        teacher_choice: teacher that is imitated, and why.
+        ranked_columns: the ranker's columns of candidates, if the problem names them.
+        started_from: folder of the agent given as `init`.
+        teacher_choice: the teacher and the reason for it.
     """
 
     ranked_columns: SeenColumns | None = None

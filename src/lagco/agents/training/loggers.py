@@ -37,7 +37,7 @@ class TableWriter(KVWriter):
 
 
 class BoardWriter(KVWriter):
-    """Writes TensorBoard's event files; of a run that goes on, later events count no more."""
+    """Writes TensorBoard's event files; a continued run purges events after its checkpoint."""
 
     def __init__(self, folder: Path, steps: int, about: Mapping[str, Any]) -> None:
         require_extra("tensorboard", "report", "logger='tensorboard'")
@@ -57,7 +57,7 @@ class BoardWriter(KVWriter):
 
 
 class WandbWriter(KVWriter):
-    """Sends metrics to Weights & Biases; a run that goes on keeps its name there."""
+    """Sends metrics to Weights & Biases; a continued run keeps its id there."""
 
     def __init__(self, folder: Path, steps: int, about: Mapping[str, Any]) -> None:
         wandb: Any = require_extra("wandb", "wandb", "logger='wandb'")
@@ -92,8 +92,8 @@ def writer_names(spelling: str | None) -> list[str]:
     None is TensorBoard where that is installed.
 
     Raises:
-        UnknownName: there is no writer of that name.
-        MissingExtra: what it needs is not installed.
+        UnknownName: no writer has that name.
+        MissingExtra: its package is not installed.
     """
     if spelling is None:
         return ["tensorboard"] if importlib.util.find_spec("tensorboard") else []
@@ -111,9 +111,9 @@ def make_logger(names: list[str], folder: Path, steps: int, about: Mapping[str, 
     """The logger of a run.
 
     Args:
-        names: of its writers.
-        folder: of the run.
-        steps: that the run has done; what was written beyond them is dropped.
+        names: names of its writers.
+        folder: folder of the run.
+        steps: steps done so far; later entries of an interrupted run are dropped.
         about: identity and configuration of the run.
     """
     return Logger(str(folder), [WRITERS[name](folder, steps, about) for name in names])

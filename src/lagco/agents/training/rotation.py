@@ -1,7 +1,7 @@
-"""Rotation of training instances, and loaded problems that wait for theirs.
+"""Rotation of training instances, and a cache of problems that have theirs loaded.
 
-A problem that keeps its instance, and whoever reads it what was read and encoded of it, begins the
-next episode there in a fraction of the time.
+A cached problem, together with its views and encodings, starts another episode on its instance in a
+fraction of the time of loading it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from lagco.core.problem import Problem
 
-#: nodes and edges of all that wait, at most: about 100 MB with everything that was encoded of them
+#: most nodes and edges of all cached problems: about 100 MB with their encodings
 _ROOM = 1 << 15
 
 
@@ -46,26 +46,26 @@ class InstanceDeck:
         return self._pile.pop()
 
     def state(self) -> dict[str, Any]:
-        """Plain values from which :meth:`restore` goes on."""
+        """JSON values for :meth:`restore`."""
         state = self._rng.bit_generator.state
         return {"pile": list(self._pile), "drawn": self._drawn, "rng": state}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a :meth:`state`."""
+        """Restore a :meth:`state`."""
         self._pile = [int(i) for i in state["pile"]]
         self._drawn = int(state["drawn"])
         self._rng.bit_generator.state = state["rng"]
 
 
-class WaitingProblems:
-    """Problems by the number of their instance, each with what is kept beside it."""
+class LoadedProblems:
+    """Cache of the slots of environments (see `ProblemVecEnv._slots`), by number of instance."""
 
     def __init__(self) -> None:
         self._known: dict[int, list[tuple[dict[str, Any], int]]] = {}
         self._taken = 0
 
     def take(self, number: int) -> dict[str, Any] | None:
-        """One that waits for instance `number`, which it does no longer; None without any."""
+        """Remove and return the slots of a problem with instance `number`; None without one."""
         waiting = self._known.get(number)
         if not waiting:
             return None
@@ -74,17 +74,17 @@ class WaitingProblems:
         return found
 
     def admits(self, problem: Problem) -> bool:
-        """Whether there is room for a problem as large as this one."""
-        return problem.may_wait and self._taken + _size(problem) <= _ROOM
+        """Whether a problem may be cached, and there is room for it."""
+        return problem.reusable and self._taken + _size(problem) <= _ROOM
 
-    def put(self, number: int, companions: dict[str, Any]) -> None:
-        """Let a problem with instance `number` wait."""
-        size = _size(companions["problems"])
-        self._known.setdefault(number, []).append((companions, size))
+    def put(self, number: int, slots: dict[str, Any]) -> None:
+        """Add the slots of a problem with instance `number`."""
+        size = _size(slots["problems"])
+        self._known.setdefault(number, []).append((slots, size))
         self._taken += size
 
     def clear(self) -> None:
-        """Let none of them wait."""
+        """Empty the cache."""
         self._known.clear()
         self._taken = 0
 

@@ -1,6 +1,6 @@
 """Training an agent: encoder, latent space, model, checkpoints, bundle.
 
-:class:`Trainer` is the one mechanism; :func:`train` brings a run to a number of steps with it.
+:func:`train` brings the run of a :class:`Trainer` to a number of steps.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.callbacks import CallbackList
 
 from lagco.agents.agent import Agent
 from lagco.agents.bundle import AGENT, DESCRIPTION, RUN, SPACE, load, save_bundle
@@ -25,7 +26,7 @@ from lagco.agents.learning.scorer import Scorer
 from lagco.agents.method import AdoptingModel
 from lagco.agents.methods.projection import PointConfig
 from lagco.agents.registry import method_of
-from lagco.agents.training.callback import PatienceLost, Rounds, all_callbacks, given_callbacks
+from lagco.agents.training.callback import PatienceLost, RunCallback, given_callbacks
 from lagco.agents.training.checkpoint import CHECKPOINT_KIND, restore_checkpoint, save_checkpoint
 from lagco.agents.training.comparison import compare, drawn_instances
 from lagco.agents.training.curve import Curve, Report
@@ -80,11 +81,11 @@ def train(
 ) -> Agent:
     """Train an agent for ``steps`` steps in all and write it to `out`.
 
-    A run that was interrupted goes on where it was, and so does a finished one that is asked for
-    more steps; one that has as many already is only loaded.
+    An interrupted run is continued, and so is a finished one with fewer steps; a run that has all
+    steps already is only loaded.
 
-    Without data, the problem draws instances for training and validation. An agent that was taught
-    is compared on the validation instances with `greedy` and with search that takes as long
+    Without data, the problem draws instances for training and validation. An agent of an imitating
+    method is compared with `greedy` and with search of equal time on the validation instances
     (``agent.comparison``).
 
     Args:
@@ -92,9 +93,9 @@ def train(
         data: folder of a data set, the data set, or instances; for environments also options of
             ``reset``, one mapping or several, or ``seeds=``.
         out: folder of the bundle; it also holds checkpoint, curve and latent space.
-        progress: whether to show how it goes.
-        options: see :class:`Trainer`; settings of the method are among them, such as ``method``,
-            ``steps`` and ``seed``.
+        progress: whether to show progress.
+        options: arguments of :class:`Trainer`, including settings such as ``method``, ``steps``
+            and ``seed``.
     """
     told: Report | None = options.pop("report", None)
     cls = problem_class(problem)
@@ -145,10 +146,10 @@ class Trainer:
         policy: makes the policy's network, a ``torch.nn.Module`` from observations (B, inputs) to
             (B, outputs): a class or function of (inputs, outputs).
         loss: what PPO minimises, instead of :func:`~lagco.agents.learning.ppo.ppo_loss`.
-        encoder_class: what made the module of `encoder` or `init`, where that is of one's own.
-        keep_checkpoint: whether a finished run keeps its checkpoint, to continue from it later.
-        cache: whether an encoder that was pre-trained before on the same data is read from the
-            user's cache folder, and a new one kept there.
+        encoder_class: factory of the module of `encoder` or `init`, if that is the user's own.
+        keep_checkpoint: whether a finished run keeps its checkpoint, to be continued later.
+        cache: whether to read an encoder pre-trained on the same data from the user's cache
+            folder, and to store a new one there.
         report: called after every rollout with the row of the curve.
         settings: fields of the method's configuration, ``method`` among them.
 
@@ -199,8 +200,7 @@ class Trainer:
         self._reserved = self._reserve(data, pad_to)
         if encoder is not None and init is not None:
             raise UsageError("give encoder= or init=, not both: an agent brings its encoder")
-        tuned = getattr(self.config, "encoder_training", "frozen") != "frozen"
-        if tuned and validation is not None:
+        if self.config.tunes_encoder and validation is not None:
             raise UsageError(
                 "validation= keeps the best policy, not the encoder it came with; leave it out, or "
                 "leave the encoder frozen"
@@ -251,10 +251,10 @@ class Trainer:
         return self._method.latent and not given and not self._has_space()
 
     def learn(self, steps: int) -> Agent:
-        """Train for so many more steps, rounded up to whole rollouts, and write the bundle.
+        """Train for `steps` more steps, rounded up to whole rollouts, and write the bundle.
 
-        Learning rates and exploration that fall do so in a straight line over all steps of the run,
-        these included. A run that lost its patience stays where it is until it is given more.
+        Linear schedules of learning rate and exploration extend over all steps of the run, these
+        included. A run whose patience is exhausted continues only with a larger `patience`.
         """
         done = self.steps
         if steps > 0 or self._finished_steps() != done:
@@ -275,15 +275,15 @@ class Trainer:
 
     def agent(self) -> Agent:
         """The agent that the folder holds."""
-        # a file must not say what to import, the caller's configuration may
-        rule = getattr(self.config, "decoder", "").startswith("rule:")
-        decoder = getattr(self.config, "decoder", None) if rule else None
-        return load(self.folder, self.problem, self._instances[0], decoder, **self._classes)
+        config, rule = self.config, None
+        if isinstance(config, PointConfig) and config.decoder.startswith("rule:"):
+            rule = config.decoder  # a file must not name what is imported, the caller may
+        return load(self.folder, self.problem, self._instances[0], rule, **self._classes)
 
     # -- a run
 
     def _forget(self) -> None:
-        """Remove what a run has left that failed before there was anything to go on from."""
+        """Remove the files of a run that failed before its first checkpoint."""
         if any((self.folder / name).exists() for name in (CHECKPOINT, DESCRIPTION)):
             return
         if self._is_new:
@@ -300,8 +300,8 @@ class Trainer:
         space = None
         if method.latent:
             space = self._start.space if self._start else self._space()
-        if getattr(config, "encoder_training", "frozen") != "frozen":
-            space = copy.deepcopy(space)  # the encoder that was given stays as it is
+        if config.tunes_encoder:
+            space = copy.deepcopy(space)  # the given encoder must not change
         env = method.env(self.problem, self._instances, space, config, self._reserved)
         if isinstance(env, CandidateVecEnv):
             env.started_from = self._started_from
@@ -334,8 +334,8 @@ class Trainer:
             save_checkpoint(path, model, env, self._identity, scorer, validation)
 
         if config.steps > done and not (validation is not None and validation.exhausted):
-            rounds = Rounds(curve, save, agent, env, config, scorer, validation)
-            self._learn(model, rounds, done)
+            callback = RunCallback(curve, save, agent, env, config, scorer, validation)
+            self._learn(model, callback, done)
             save()
         best = weights() if validation is None else validation.weights
         save_bundle(
@@ -357,11 +357,11 @@ class Trainer:
         if not self._keep_checkpoint:
             path.unlink(missing_ok=True)
 
-    def _learn(self, model: BaseAlgorithm, rounds: Rounds, done: int) -> None:
+    def _learn(self, model: BaseAlgorithm, callback: RunCallback, done: int) -> None:
         about = {"identity": self._identity, **self.config.as_dict()}
         logger = make_logger(self._writers, self.folder, done, about)
         model.set_logger(logger)
-        callbacks = all_callbacks(rounds, self._callbacks)
+        callbacks = CallbackList([callback, *self._callbacks])
         try:
             model.learn(
                 self.config.steps - done,
@@ -411,7 +411,7 @@ class Trainer:
             self.problem, self._validation, config.features, config.evaluate_every, config.patience
         )
 
-    # -- what a run is
+    # -- identity
 
     def _reserve(self, data: Data, pad_to: DataSet | Sequence[Instance]) -> list[Instance]:
         """Instances that a padded method reserves room for in addition to the training ones."""
@@ -422,7 +422,7 @@ class Trainer:
         return [*others, *pad_to, *self._validation]
 
     def _parts(self) -> dict[str, Any]:
-        """Everything that makes this run another one than a run that differs in it."""
+        """What identifies the run: a folder is continued only with the same values."""
         start, policy = self._start, self._classes["policy_class"]
         content = {
             "problem": self.problem.name,
@@ -446,7 +446,7 @@ class Trainer:
 
 
 def run_folder(out: str | Path | None) -> Path:
-    """The folder of a run, checked."""
+    """The folder of a run; UsageError for none or a file."""
     if out is None:
         raise UsageError("out= is missing: name a folder for the agent")
     if Path(out).exists() and not Path(out).is_dir():
@@ -469,7 +469,7 @@ def chosen_instances(
 
 
 def _scorer(env: ProblemVecEnv, config: TrainConfig) -> Scorer | None:
-    """Scorer by which the decoder ``scored`` ranks; it learns together with the policy."""
+    """Scorer of the decoder ``scored``, trained together with the policy; None for others."""
     if not isinstance(config, PointConfig) or config.decoder != "scored":
         return None
     assert isinstance(env, LatentVecEnv)
@@ -486,7 +486,7 @@ def _adopt_all(
     start: Agent,
     config: TrainConfig,
 ) -> None:
-    """Begin with everything that decides in another agent."""
+    """Copy the weights of another agent, those of its scorer included."""
     device = model.device
     model.policy.to("cpu")  # where arrays and modules share their memory
     _adopt(weights(model), start, config)
@@ -498,7 +498,7 @@ def _adopt_all(
 
 
 def _adopt(arrays: Mapping[str, Array], start: Agent, config: TrainConfig) -> None:
-    """Begin with the arrays of that name of another agent of the same method."""
+    """Copy the arrays of the same names of an agent of the same method."""
     if start.name != config.method:
         raise UsageError(f"init= is a {start.name} agent, this run trains {config.method}")
     for name, array in arrays.items():
@@ -514,7 +514,7 @@ def _adopt(arrays: Mapping[str, Array], start: Agent, config: TrainConfig) -> No
 
 
 def _claim(folder: Path, identity: str, config: TrainConfig, parts: Mapping[str, Any]) -> None:
-    """Mark the folder as this run's, or refuse if it is another one's."""
+    """Write the identity of the run to its folder; LagcoError if it belongs to another run."""
     path = folder / RUN
     sums = {name: sha256(canonical_json(part).encode()) for name, part in parts.items()}
     if path.exists():
@@ -541,7 +541,7 @@ def _claim(folder: Path, identity: str, config: TrainConfig, parts: Mapping[str,
 
 
 def _differences(there: Mapping[str, Any], config: TrainConfig, sums: Mapping[str, str]) -> str:
-    """What is different in another run, in words."""
+    """How the run in a folder differs from this one, in words."""
     found = [
         f"{name} is {there['config'].get(name)!r} there and {value!r} here"
         for name, value in config.identity().items()

@@ -1,4 +1,4 @@
-"""Evaluation on validation instances in the course of training: the best weights, and patience."""
+"""Validation during training: the best weights so far, and early stopping."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _SEED = 42
 
 
 class Validation:
-    """The best weights of a run so far, by one episode of the mode per validation instance.
+    """The best weights of a run so far, by one deterministic episode per validation instance.
 
-    An agent's value is the mean score of the best states; where an instance has no reference, the
-    mean return. It draws nothing from the random states of the training.
+    The value of an agent is the mean score of the best states, or the mean return for instances
+    without reference. Random states of the training are not used.
 
     Args:
         problem: the problem class.
-        instances: to evaluate on.
+        instances: validation instances.
         features: feature set.
         every: steps between evaluations.
         patience: evaluations without improvement after which training stops; 0 for never.
 
     Attributes:
-        value: of the best weights, None before the first evaluation.
-        steps: of training that the best weights had.
-        weights: the best, as a bundle stores them.
+        value: value of the best weights, None before the first evaluation.
+        steps: training steps of the best weights.
+        weights: the best weights, as stored in a bundle.
     """
 
     def __init__(
@@ -54,20 +54,20 @@ class Validation:
         self.weights: dict[str, Array] = {}
 
     def due(self, steps: int) -> bool:
-        """Whether the weights after so many steps are to be evaluated."""
+        """Whether an evaluation is due after `steps` steps."""
         return steps - self._last >= self._every
 
     def evaluated(self, steps: int) -> bool:
-        """Whether the weights after so many steps were."""
+        """Whether the weights after `steps` steps were evaluated."""
         return self._last == steps > 0
 
     @property
     def exhausted(self) -> bool:
-        """Whether the best weights have stood for too many evaluations."""
+        """Whether `patience` evaluations brought no improvement."""
         return bool(self._patience) and self._without_gain >= self._patience
 
     def evaluate(self, agent: Agent, steps: int) -> float:
-        """Value of an agent; its weights are kept if they are the best so far."""
+        """Value of an agent; its weights are copied if they are the best so far."""
         value = float(np.mean([self._episode(agent, instance) for instance in self._instances]))
         self._last = steps
         self._without_gain += 1
@@ -82,13 +82,13 @@ class Validation:
         return episode.total_reward if score is None else float(score)
 
     def summary(self) -> dict[str, Any]:
-        """Value of the best weights, and the steps that they had."""
+        """Value and training steps of the best weights."""
         return {"value": self.value, "steps": self.steps}
 
     # -- checkpoints
 
     def state(self) -> dict[str, Any]:
-        """Plain values from which :meth:`restore` goes on, in addition to the weights."""
+        """JSON values for :meth:`restore`, in addition to the weights."""
         return {
             "value": self.value,
             "steps": self.steps,
@@ -97,7 +97,7 @@ class Validation:
         }
 
     def restore(self, state: Mapping[str, Any], weights: Mapping[str, Array]) -> None:
-        """Go on from a :meth:`state` and the best weights."""
+        """Restore a :meth:`state` and the best weights."""
         self.value = None if state["value"] is None else float(state["value"])
         self.steps, self._last = int(state["steps"]), int(state["last"])
         self._without_gain = int(state["without_gain"])

@@ -13,7 +13,7 @@ import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
 from lagco.agents.training.reward_range import RewardRange
-from lagco.agents.training.rotation import InstanceDeck, WaitingProblems
+from lagco.agents.training.rotation import InstanceDeck, LoadedProblems
 from lagco.arrays import Array
 from lagco.core.graph import GraphView
 from lagco.core.problem import Problem
@@ -25,7 +25,7 @@ _TRIES = 1000
 
 
 def _culprit(views: Mapping[str, GraphView]) -> str:
-    """Attribute that makes an observation infinite or NaN."""
+    """Describe the attribute that makes an observation infinite or NaN."""
     for view, graph in views.items():
         for kind, columns in (("node", graph.nodes), ("edge", graph.edge_attributes)):
             for name, column in columns.items():
@@ -48,21 +48,21 @@ def _advance(problem: Problem, raw: Any) -> tuple[float, bool, bool, dict[str, A
 
 
 def _step(problem: Problem, raw: Any) -> tuple[float, bool, bool, dict[str, Any]]:
-    """The same for a problem with a step of its own."""
+    """As :func:`_advance`, for a problem that overrides `step`."""
     _, *rest = problem.step(raw)
     return tuple(rest)  # type: ignore[return-value]
 
 
 class ProblemVecEnv(VecEnv):
-    """N problems, each on an instance of its own, reset on their own when an episode ends.
+    """N problems, each on its own instance and reset when its episode ends.
 
-    Subclasses say what an observation is and which raw action an agent's action means.
+    Subclasses define observations and how an agent's action becomes a raw action.
 
     Args:
         problem: the problem class.
         instances: training instances.
         envs: number of problems N.
-        seed: of instance order, episodes and decoding.
+        seed: seed of instance order, episodes and decoding.
         features: feature set.
         rotate_every: see :class:`InstanceDeck`.
         stop_at_best: end episodes at the sweeps' best value.
@@ -72,11 +72,11 @@ class ProblemVecEnv(VecEnv):
 
     Attributes:
         recent: records of the last 100 finished episodes.
-        episodes_done: how many have finished.
+        episodes_done: number of finished episodes.
     """
 
-    #: what is done to write observations, each part for all problems before the next: the
-    #: processor keeps the instructions of one part at hand, not those of all
+    #: methods that write observations, each called for all problems before the next one, so that
+    #: its instructions stay in the processor's cache
     _parts: ClassVar[tuple[str, ...]] = ("_observe",)
 
     def __init__(
@@ -103,7 +103,7 @@ class ProblemVecEnv(VecEnv):
         self._make = partial(problem, features=features, stop_at_best=stop_at_best)
         self._numbers = [i % len(instances) for i in range(envs)]  # of their instances
         self.problems = [self._make(self.instances[number]) for number in self._numbers]
-        self._waiting = WaitingProblems()
+        self._cache = LoadedProblems()
         self._step = _advance if problem.step is Problem.step else _step
         self._episodes: list[dict[str, Any]] = [{} for _ in range(envs)]
         self._scale_rewards = scale_rewards
@@ -118,21 +118,21 @@ class ProblemVecEnv(VecEnv):
         super().__init__(envs, observation_space, action_space)
         self._observations = np.zeros((envs, *observation_space.shape), np.float32)  # type: ignore[misc]
 
-    # -- what a method says
+    # -- for subclasses
 
     @abstractmethod
     def _spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
         """Observation and action space."""
 
-    def _companions(self, problem: Problem) -> dict[str, Any]:
-        """A problem and what is kept beside it, by the names of the lists that hold them."""
+    def _slots(self, problem: Problem) -> dict[str, Any]:
+        """Objects that belong to a problem, itself included, by name of the list they go into."""
         return {"problems": problem}
 
-    def _accompany(self) -> None:
-        """Fill the lists of all that is kept beside the problems."""
-        kept = [self._companions(problem) for problem in self.problems]
-        for name in kept[0]:
-            setattr(self, name, [each[name] for each in kept])
+    def _fill_slots(self) -> None:
+        """Make the lists named by :meth:`_slots`, with an entry per problem."""
+        slots = [self._slots(problem) for problem in self.problems]
+        for name in slots[0]:
+            setattr(self, name, [each[name] for each in slots])
 
     @abstractmethod
     def _observe(self, index: int, out: Array) -> None:
@@ -145,18 +145,18 @@ class ProblemVecEnv(VecEnv):
     # -- the interface of Stable-Baselines3
 
     def reset(self) -> Array:
-        """Begin an episode everywhere."""
+        """Begin an episode in every environment."""
         for index in range(self.num_envs):
             self._begin(index)
-        self._see(range(self.num_envs))
+        self._write_observations(range(self.num_envs))
         return self._observations.copy()
 
     def step_async(self, actions: Array) -> None:
-        """Keep the actions for :meth:`step_wait`."""
+        """Store the actions for :meth:`step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> Any:
-        """Step every problem; one that ended starts anew and reports its last observation."""
+        """Step every problem; one whose episode ends is reset and reports its last observation."""
         count = self.num_envs
         rewards = np.zeros(count, dtype=np.float32)
         dones = np.zeros(count, dtype=bool)
@@ -168,16 +168,16 @@ class ProblemVecEnv(VecEnv):
             infos.append(info)
             if over:
                 ended.append((index, cut))
-        self._see(range(count), rewards)
+        self._write_observations(range(count), rewards)
         for index, cut in ended:
             dones[index] = True
             infos[index] = self._end(index, infos[index], cut)
         if ended:
-            self._see([index for index, _ in ended])
+            self._write_observations([index for index, _ in ended])
         return self._observations.copy(), rewards, dones, infos
 
     def _advance(self, index: int, raw: Any) -> tuple[float, dict[str, Any], bool, bool]:
-        """Step one problem: reward, info, whether its episode is over, and whether it was cut."""
+        """Step one problem: reward, info, whether its episode ended, whether by truncation."""
         problem = self.problems[index]
         reward, terminated, truncated, info = self._step(problem, raw)
         self._episodes[index]["actions"].append(raw)
@@ -196,33 +196,33 @@ class ProblemVecEnv(VecEnv):
         One that ended starts anew; :meth:`observations` has the present state in either case.
         """
         reward, info, over, cut = self._advance(index, raw)
-        self._see([index], np.array([reward]))
+        self._write_observations([index], np.array([reward]))
         if over:
             info = self._end(index, info, cut)
-            self._see([index])
+            self._write_observations([index])
         return reward, over, info
 
     def restart(self, index: int) -> None:
-        """Begin another episode of one problem, whatever became of the present one."""
+        """Begin another episode of one problem, abandoning the present one."""
         self._begin(index)
-        self._see([index])
+        self._write_observations([index])
 
     def reseed(self, index: int, seed: int) -> None:
         """Begin the present episode of one problem again with another seed."""
         self._start(index, self._episodes[index]["instance"], seed)
-        self._see([index])
+        self._write_observations([index])
 
     def join(self, index: int) -> None:
         """Begin the present episode of one problem, from its start, in all of them."""
         episode = self._episodes[index]
         for other in range(self.num_envs):
             self._start(other, int(episode["instance"]), int(episode["seed"]))
-        self._see(range(self.num_envs))
+        self._write_observations(range(self.num_envs))
 
-    def look_again(self) -> Array:
-        """Observations of the present states (N, w), through what was changed meanwhile."""
-        self._waiting.clear()  # they see as before
-        self._see(range(self.num_envs))
+    def observe_again(self) -> Array:
+        """Observations of the present states (N, w), after the encoder has changed."""
+        self._cache.clear()  # encodings in it are out of date
+        self._write_observations(range(self.num_envs))
         return self.observations()
 
     def observations(self) -> Array:
@@ -233,8 +233,8 @@ class ProblemVecEnv(VecEnv):
         """Seed of the present episode of one problem."""
         return int(self._episodes[index]["seed"])
 
-    def _see(self, indices: Sequence[int], rewards: Array | None = None) -> None:
-        """Write the observations of some problems; refuse them, or rewards, if not finite."""
+    def _write_observations(self, indices: Sequence[int], rewards: Array | None = None) -> None:
+        """Write the observations of some problems; LagcoError if they or rewards are not finite."""
         seen = self._observations
         for part in self._parts:
             write = getattr(self, part)
@@ -249,7 +249,7 @@ class ProblemVecEnv(VecEnv):
                 self._refuse(index, seen[index], float(reward))
 
     def _refuse(self, index: int, observation: Array, reward: float) -> None:
-        """Say what is not finite in the present state of a problem, where something is not."""
+        """Raise LagcoError that names what is not finite in the state of a problem, if anything."""
         strange = np.flatnonzero(~np.isfinite(observation))
         if len(strange):
             seen = f"number {strange[0]} of the observation is {observation.ravel()[strange[0]]}"
@@ -264,7 +264,7 @@ class ProblemVecEnv(VecEnv):
         )
 
     def _where(self, index: int) -> str:
-        """Trace of the present state of a problem."""
+        """Description of the present state of a problem, for messages."""
         episode, name = self._episodes[index], type(self.problems[index]).__name__
         instance = self.instances[episode["instance"]].name
         taken = len(episode["actions"])
@@ -293,7 +293,7 @@ class ProblemVecEnv(VecEnv):
         return info
 
     def _begin(self, index: int) -> None:
-        """Start an episode in which something can be decided."""
+        """Begin an episode with a valid first action, on the next instances if need be."""
         for _ in range(_TRIES):
             number = self._deck.draw()
             seed = int(self._rngs[index].integers(2**31))
@@ -318,30 +318,29 @@ class ProblemVecEnv(VecEnv):
         self._returns[index] = 0.0
 
     def _exchange(self, index: int, number: int, seed: int) -> None:
-        """Exchange a problem for one that has instance `number` loaded.
+        """Exchange a problem for one that has instance `number` loaded, and cache the former.
 
-        The one before waits until its own instance comes again. Where there is no room left for
-        it, nothing is exchanged unless the other waits already.
+        Without room for it in the cache, nothing is exchanged unless the other one is cached.
         """
-        waiting = self._waiting
-        found, room = waiting.take(number), waiting.admits(self.problems[index])
+        cache = self._cache
+        found, room = cache.take(number), cache.admits(self.problems[index])
         if found is None and room:
             problem = self._make(self.instances[number])
             problem.reset(seed=seed)
-            found = self._companions(problem)
+            found = self._slots(problem)
         if found is None:
             return
         before = {}
-        for name, companion in found.items():
-            listed = getattr(self, name)
-            before[name], listed[index] = listed[index], companion
+        for name, entry in found.items():
+            entries = getattr(self, name)
+            before[name], entries[index] = entries[index], entry
         if room:
-            waiting.put(self._numbers[index], before)
+            cache.put(self._numbers[index], before)
 
     # -- checkpoints
 
     def state(self) -> dict[str, Any]:
-        """Plain values from which :meth:`restore` goes on: episodes are replayed from them."""
+        """JSON values for :meth:`restore`, which replays the present episodes."""
         return {
             "deck": self._deck.state(),
             "rngs": [rng.bit_generator.state for rng in self._rngs],
@@ -355,16 +354,16 @@ class ProblemVecEnv(VecEnv):
         }
 
     def restore(self, state: dict[str, Any]) -> Array:
-        """Go on from a :meth:`state`; returns the observations there."""
+        """Restore a :meth:`state`; returns the observations (N, w) there."""
         for index, episode in enumerate(state["episodes"]):
             self._start(index, int(episode["instance"]), int(episode["seed"]))
-            self._see([index])
+            self._write_observations([index])
             for action in episode["actions"]:
                 raw = np.asarray(action) if isinstance(action, list) else int(action)
                 reward, *_ = self._step(self.problems[index], raw)
                 self._returns[index] += reward
                 self._episodes[index]["actions"].append(raw)
-            self._see([index])
+            self._write_observations([index])
         self._deck.restore(state["deck"])
         for rng, saved in zip(self._rngs, state["rngs"], strict=True):
             rng.bit_generator.state = saved
@@ -374,7 +373,7 @@ class ProblemVecEnv(VecEnv):
         self.episodes_done = int(state["episodes_done"])
         return self._observations.copy()
 
-    # -- the rest of the interface
+    # -- the rest of the interface of Stable-Baselines3
 
     def close(self) -> None:
         """Nothing to close."""

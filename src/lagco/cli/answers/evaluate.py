@@ -61,6 +61,7 @@ def evaluate(
     """
     import lagco
     from lagco.commands.evaluate import solver_evaluation
+    from lagco.core.env import Previews
     from lagco.problems import problem_class
 
     if decoder is not None and not agent:
@@ -82,7 +83,7 @@ def evaluate(
     if problem is None and evaluations:  # a file may serve several problems
         problem = evaluations[0].problem
     if chosen is None:
-        able = problem is None or hasattr(problem_class(problem), "preview")
+        able = problem is None or issubclass(problem_class(problem), Previews)
         chosen = ["random", "greedy", "solver"] if able else ["random", "solver"]
     evaluations += [
         lagco.evaluate(name, data, problem=problem, **how) for name in chosen if name in POLICIES

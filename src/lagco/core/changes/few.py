@@ -1,8 +1,8 @@
 """Search for few changes: the best single ones, a beam of several, and exchanges.
 
-A budget of a few changes leaves so few solutions near the incumbent that looking at every single
-change beats random moves. The problem looks at them in compiled code; which of them are combined is
-decided here, for all problems alike.
+Within a budget of few changes there are so few solutions near the incumbent that evaluating every
+single change beats random moves. The problem evaluates them in compiled code; how they are combined
+is decided here, for all problems.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ import numpy as np
 from lagco.arrays import Array
 from lagco.core.changes.limits import same
 
-#: budgets up to which single changes are worth looking at one by one
+#: largest budget for which all single changes are evaluated
 FEW = 12
-#: states of a beam at most, and the part of the looks that it takes
+#: most states of a beam, and its share of the evaluations
 WIDEST, BEAM = 512, 0.5
-#: changes that are given up at random at most, and the best ones among which others are drawn
+#: most changes that a kick removes, and the number of best changes among which it draws others
 _KICK, _DRAWN = 3, 4
 #: energies and objectives closer than this, relatively, are level
 _LEVEL = 1e-9
 
 
 class Singles(NamedTuple):
-    """Every single change of a solution, and what it leads to; smaller values are better.
+    """Every single change of a solution, evaluated; smaller is better.
 
     Attributes:
-        elements: (k,) which element is set.
-        values: (k,) or (k, w) to what.
-        energies: (k,) what a search goes by: close to the objective, and finer.
+        elements: (k,) the element that changes.
+        values: (k,) or (k, w) its new value.
+        energies: (k,) a smooth approximation of the objective that guides the search.
         objectives: (k,)
     """
 
@@ -42,7 +42,7 @@ class Singles(NamedTuple):
 
 
 class Neighbourhood(Protocol):
-    """A problem's look at single changes."""
+    """A problem's evaluation of single changes."""
 
     def singles(self, solution: Array) -> Singles:
         """All changes of single elements to values they may take, also back to the incumbent's."""
@@ -59,11 +59,11 @@ class FewChanges:
     """A search within a budget of few changes.
 
     Args:
-        neighbourhood: looks at single changes.
+        neighbourhood: evaluates single changes.
         before: values of the elements in the incumbent, (m,) or (m, w).
-        most: changes, 1 or more.
-        seed: of what is drawn.
-        stopped: whether it has to end.
+        most: the budget of changes, 1 or more.
+        seed: of random draws.
+        stopped: whether the search has to end.
     """
 
     def __init__(
@@ -81,28 +81,29 @@ class FewChanges:
         self._stopped = stopped
         self._best: _State | None = None
         self._seen: set[bytes] = set()
-        self.looked = 0
+        self.evaluated = 0
 
-    def run(self, looks: int, start: Array | None = None) -> Array:
+    def run(self, evaluations: int, start: Array | None = None) -> Array:
         """The best solution of exchanges from a start; without one, of a beam from the incumbent.
 
         Args:
-            looks: solutions that are evaluated, about; a beam of one state is in any case.
+            evaluations: approximate number of solutions to evaluate; a beam of one state is
+                completed in any case.
             start: values of the elements, within the budget.
         """
         if start is None or same(start, self._before).all():
-            self._spread(looks)
+            self._spread(evaluations)
         else:
             self._best = _State(np.inf, np.inf, start)
         best = self._best
         if best is None:
             return self._before
         self._exchange(best, by_energy=False)
-        while self.looked < looks and not self._stopped():
+        while self.evaluated < evaluations and not self._stopped():
             self._kick(self._best or best)
         return (self._best or best).solution
 
-    def _spread(self, looks: int) -> None:
+    def _spread(self, evaluations: int) -> None:
         """A beam from the incumbent, and exchanges from the lowest energy that it leads to."""
         states = [_State(np.inf, np.inf, self._before)]
         width, reached = 1, states
@@ -112,12 +113,12 @@ class FewChanges:
                 break
             reached = states
             if depth == 0:
-                width = int(BEAM * looks) // max(1, self.looked * self._most)
+                width = int(BEAM * evaluations) // max(1, self.evaluated * self._most)
                 width = max(1, min(WIDEST, width))
         self._exchange(min(reached, key=lambda s: s.energy), by_energy=True)
 
     def _kick(self, state: _State) -> None:
-        """Give up some changes, draw good ones instead, and exchange from there."""
+        """Remove some changes, draw good ones instead, and exchange from there."""
         changed = np.flatnonzero(~same(state.solution, self._before))
         count = 1 + int(self._rng.integers(min(_KICK, len(changed)))) if len(changed) else 0
         solution = state.solution.copy()
@@ -125,7 +126,7 @@ class FewChanges:
         solution[given_up] = self._before[given_up]
         left = self._most - (len(changed) - count)
         for _ in range(left):
-            singles = self._look(solution)
+            singles = self._evaluate(solution)
             fresh = np.flatnonzero(same(solution, self._before)[singles.elements])
             if not len(fresh) or self._stopped():
                 break
@@ -140,7 +141,7 @@ class FewChanges:
         for state in states:
             if self._stopped():
                 break
-            singles = self._look(state.solution)
+            singles = self._evaluate(state.solution)
             fresh = same(state.solution, self._before)[singles.elements]
             for i in self._chosen(singles, fresh, width):
                 other = self._after(state.solution, singles, i)
@@ -157,7 +158,7 @@ class FewChanges:
         return list(dict.fromkeys([*by_energy.tolist(), *by_objective.tolist()]))
 
     def _after(self, solution: Array, singles: Singles, i: int) -> _State:
-        """The state after a single change; noted where it is the best."""
+        """The state after a single change; kept if it is the best."""
         changed = solution.copy()
         changed[singles.elements[i]] = singles.values[i]
         state = _State(float(singles.energies[i]), float(singles.objectives[i]), changed)
@@ -174,7 +175,7 @@ class FewChanges:
                 self._best = state
 
     def _exchange(self, state: _State, *, by_energy: bool) -> None:
-        """Set one change anew, or give one up for another, as long as that is better."""
+        """Local search: replace one change by another as long as that is better."""
 
         def key(s: Any) -> tuple[float, float]:
             return (s.energy, s.objective) if by_energy else (s.objective, s.energy)
@@ -195,7 +196,7 @@ class FewChanges:
             for base in bases:
                 if self._stopped():
                     return
-                singles = self._look(base)
+                singles = self._evaluate(base)
                 other = self._lowest(base, singles, by_energy)
                 if other is not None and _lower(key(other), key(state)):
                     state, better = other, True
@@ -210,9 +211,9 @@ class FewChanges:
         level = np.flatnonzero(first <= first.min() * (1.0 + _LEVEL))
         return self._after(base, singles, int(level[np.argmin(second[level])]))
 
-    def _look(self, solution: Array) -> Singles:
+    def _evaluate(self, solution: Array) -> Singles:
         singles = self._neighbourhood.singles(solution)
-        self.looked += len(singles.elements)
+        self.evaluated += len(singles.elements)
         return singles
 
 

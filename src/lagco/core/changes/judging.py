@@ -44,8 +44,8 @@ class Verdict(NamedTuple):
         faults: what it breaks, by name.
         objective: of the solution.
         changes: elements that differ from the incumbent; 0 without one.
-        refused: whether it is no answer at all: it changes what is fixed, changes more elements
-            than it may, moves one away from what is allowed, or is no solution.
+        refused: whether it is inadmissible: it changes fixed elements, exceeds the budget, moves an
+            element away from its allowed values, or is no solution.
     """
 
     faults: tuple[str, ...]
@@ -54,7 +54,7 @@ class Verdict(NamedTuple):
     refused: bool = False
 
     def beats(self, other: Verdict, *, maximise: bool) -> bool:
-        """Whether it is better than another; not where they are level."""
+        """Whether it is strictly better than another."""
         if self.refused != other.refused:
             return other.refused
         if len(self.faults) != len(other.faults):
@@ -68,9 +68,9 @@ class Verdict(NamedTuple):
 
 
 def judge(cls: type[Problem], instance: Instance, solution: Array) -> Verdict:
-    """A solution judged by its problem's functions on whole solutions alone.
+    """Judge a solution from scratch, by its problem's functions on whole solutions.
 
-    One that the problem refuses to evaluate has that as a fault, and the worst objective there is.
+    If the problem refuses to evaluate it, that is a fault, with the worst possible objective.
     """
     try:
         objective = evaluated(cls, instance, solution)

@@ -21,11 +21,11 @@ class Moves(ABC):
     """The moves of one problem, in a state that starts from the configuration in force.
 
     Attributes:
-        columns: what is said of each move, and, the same for all of them, of the state. Ratios,
-            ranks and shares, so that what was learnt on small instances holds on large ones.
+        columns: features of moves and, the same for all of them, of the state. Ratios, ranks and
+            shares, so that agents generalise from small to large instances.
         solution: configuration of the state.
-        value: its objective, lower ones better.
-        level: the same with what is nearly as full, by which equal values are told apart.
+        value: its objective, lower is better.
+        level: a smoother objective that breaks ties by the elements next in fullness.
     """
 
     columns: ClassVar[Columns]

@@ -1,7 +1,7 @@
 """Valid actions within the limits of an instance, for every problem that says what actions set.
 
-The methods by which an author says what is valid know nothing of limits. They are wrapped when the
-class is made: where an instance has limits, an action must be valid and permitted.
+Validity methods of a problem do not deal with limits. They are wrapped when the class is created:
+for an instance with limits, an action must be valid and permitted.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from lagco.core.changes.limits import Limits
 if TYPE_CHECKING:
     from lagco.core.problem import Problem
 
-#: an action within tight limits is drawn so often before all are listed
+#: draws of an action within tight limits before all actions are listed
 _DRAWS = 256
-#: and listed where a problem has at most so many
+#: most actions that are listed then
 _MOST_LISTED = 200_000
 
 
 def restrict(cls: type[Problem]) -> None:
-    """Wrap what a class itself defines of its validity."""
+    """Wrap the validity methods that a class itself defines."""
     for name, wrap in _WRAPPERS.items():
         method = cls.__dict__.get(name)
         if method is not None:

@@ -24,7 +24,7 @@ _STEPS, _SHARE, _BUDGET = 40, 0.2, 2
 def check_changes(env: Problem, seed: int) -> Iterator[Finding]:
     """An incumbent is taken, and an episode within random limits keeps to them.
 
-    The environment is left as it is.
+    The environment is not changed.
     """
     cls = type(env)
     if cls.present is None:

@@ -126,7 +126,7 @@ class _Check:
                 episode = yield from self._follow(self.seed + number)
                 decided |= bool(episode.actions)
                 yield from self._repeat(self.seed + number, episode)
-                yield from self._rewards(self.seed + number, episode)
+                yield from self._rewards(episode)
                 yield from self._invalid(self.seed + number)
                 yield from self._preview(self.seed + number, episode)
             except Stop:
@@ -246,7 +246,7 @@ class _Check:
             yield Finding("determinism", "step()", what, remedy, step)
             return
 
-    def _rewards(self, seed: int, episode: _Episode) -> Iterator[Finding]:
+    def _rewards(self, episode: _Episode) -> Iterator[Finding]:
         if not episode.ended:
             return
         yield from check_reward_sum(self.env, episode.rewards, episode.infos)
@@ -254,7 +254,7 @@ class _Check:
     def _invalid(self, seed: int) -> Iterator[Finding]:
         """An invalid action raises nothing and leaves the state as it is."""
         env = self.env
-        if not hasattr(env, "instance"):
+        if not isinstance(env, Problem):
             return
         env.reset(seed=seed)
         rng = np.random.default_rng(seed)

@@ -188,7 +188,7 @@ def check_functions(
 
 
 def check_tracking(before: Before, views: Mapping[str, GraphView], step: int) -> Iterator[Finding]:
-    """Whatever differs from before the step was noted as changed."""
+    """Everything that differs from before the step was noted as changed."""
     for name, view in views.items():
         if name not in before or before[name][0] is not view:
             continue  # a new view is read as a whole

@@ -1,4 +1,4 @@
-"""Events: what may happen to an instance while somebody decides on it."""
+"""Events that change an instance while decisions are made on it."""
 
 from lagco.core.events.changing import Changed
 from lagco.core.events.declaring import EventType, checked_event, events_schema

@@ -1,9 +1,8 @@
 """Instances that change under a running state.
 
-There is one truth: the class method `after` gives the changed instance, with the configuration in
-force carried over and repaired. A running problem that is told about an event goes to the state
-that it would have on that instance if it were loaded anew; a problem may get there quicker, by
-`_take_over`, and a test compares the two.
+The class method `after` defines the changed instance, with the configuration in force carried over
+and repaired. Applying an event to a running problem leads to the state that it would have if that
+instance were loaded anew. A problem may get there faster by `_take_over`; a test compares both.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ class Changed(NamedTuple):
     """An instance after an event.
 
     Attributes:
-        instance: its incumbent is the configuration in force, repaired where it had to be.
-        start: the state as a start, where instances of the problem hold none.
+        instance: the changed instance; its incumbent is the configuration in force, repaired.
+        start: the state as a start, for problems whose instances hold no configuration.
     """
 
     instance: Instance
@@ -133,18 +132,18 @@ class Changing(Scored):
 
     @classmethod
     def unserved(cls, instance: Instance) -> float:
-        """Share of what is demanded that cannot be served, because something is down or full."""
+        """Share of the demand that cannot be served, because something is down or full."""
         return 0.0
 
     def apply(self, event: Event | Mapping[str, Any]) -> None:
-        """Let an event happen to the instance under the present state.
+        """Apply an event to the instance under the present state.
 
-        The state is repaired by the problem's rule, becomes the incumbent of the changed instance
-        and the start of what follows: steps, rewards and the best state count from there. The
-        spaces, and views that cannot be kept, are others where nodes or edges come or go.
+        The state is repaired by the problem's rule and becomes the incumbent of the changed
+        instance. Steps, rewards and the best state count from there. Where nodes or edges come or
+        go, spaces and views may be new objects.
 
         Raises:
-            InstanceError: as :meth:`after`; the state is then what it was.
+            InstanceError: as :meth:`after`; the state is then unchanged.
         """
         before = self.instance
         held = None if self.builds_up else self.present
@@ -159,23 +158,23 @@ class Changing(Scored):
 
     @abstractmethod
     def go_on_with(self, instance: Instance, start: Any = None, *, seed: int | None = None) -> None:
-        """Begin anew with another version of the instance, from what it says is in force.
+        """Begin anew with a changed instance, from the configuration in force.
 
-        It costs less than loading the instance where little has changed.
+        It costs less than loading the instance if little has changed.
 
         Args:
-            instance: as `after` gives it.
-            start: the state, where instances of the problem hold none.
-            seed: seeds the environment's randomness anew.
+            instance: as returned by `after`.
+            start: the state, for problems whose instances hold no configuration.
+            seed: reseeds the environment's randomness.
 
         Raises:
-            InstanceError: it cannot be used; instance and state are then what they were.
+            InstanceError: it cannot be used; instance and state are then unchanged.
         """
 
     def _take_over(self, instance: Instance) -> bool:
-        """Write a changed instance into the arrays of the one before; False: load it anew.
+        """Update the arrays in place for a changed instance; False if it must be loaded anew.
 
-        After True the state, views and all that `_load` and `_begin` make must be as if the
-        instance had been loaded and begun from its incumbent.
+        After True, the state, the views and everything made by `_load` and `_begin` must be as if
+        the instance had been loaded and begun from its incumbent.
         """
         return False

@@ -1,9 +1,9 @@
-"""Drafts of changed instances: rows taken out, put aside, brought back and added, in all arrays.
+"""Drafts of changed instances: rows removed, put aside, restored and added in all arrays at once.
 
-Which arrays belong together follows from the declared form of instances: every axis called
-``links`` has a row per link, and an array whose values are below ``size`` names decision variables.
-So an event says which links go, and the draft takes them out of edges, capacities, weights and
-whatever else there is by link.
+The declared form of instances says which arrays belong together: every axis called ``links`` has a
+row per link, and an array whose values are below ``size`` names decision variables. So an event
+names the links to remove, and the draft removes them from edges, capacities, weights and all other
+arrays by link.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lagco.instances import Instance, References
 if TYPE_CHECKING:
     from lagco.core.problem import Problem
 
-#: behind the name of an array, that of the rows put aside
+#: suffix of arrays with the rows put aside
 ASIDE = "_aside"
 
 
@@ -31,15 +31,15 @@ class Draft:
 
     Args:
         cls: class of the problem.
-        instance: before.
-        solution: the configuration in force, where instances of the problem hold none.
+        instance: the instance before the event.
+        solution: the configuration in force, for problems whose instances hold none.
 
     Attributes:
-        cls: likewise.
-        before: the instance before.
-        arrays: by name; replace them, those of an instance cannot be written to.
+        cls: class of the problem.
+        before: the instance before the event.
+        arrays: by name; to be replaced, since arrays of instances are read-only.
         params: parameters.
-        solution: likewise; for the event to bring in line with what it changes.
+        solution: as above; the event must adapt it to its changes.
     """
 
     def __init__(self, cls: type[Problem], instance: Instance, solution: Any = None) -> None:
@@ -51,7 +51,7 @@ class Draft:
         self.solution = solution
 
     def error(self, reason: str) -> InstanceError:
-        """The error about an event that cannot happen."""
+        """The error to raise for an impossible event."""
         return InstanceError(f"{self.before.name!r}: {reason}")
 
     def named(self, kind: str, name: str, names: Sequence[str]) -> int:
@@ -219,12 +219,12 @@ class Draft:
 
 
 def _blank(array: Array) -> Any:
-    """What stands in a row of which nothing is said."""
+    """Value of rows that the event does not give."""
     return "" if array.dtype.kind == "U" else 0
 
 
 def _appended(array: Array, rows: Array, place: int) -> Array:
-    """An array with more rows behind those there are; numbers keep their type."""
+    """An array with rows appended; numbers keep their type."""
     kind = array.dtype if array.dtype.kind in "iuf" else np.result_type(rows, array)
     return np.concatenate([array, rows.astype(kind)], axis=place)
 

@@ -195,7 +195,7 @@ class NetworkxReader:
         rows: Sequence[Mapping[str, Any]],
         kind: str,
     ) -> None:
-        """Read all columns again, under whatever names there are."""
+        """Read all columns again; their names may differ."""
         labels = self._ordered if kind == "node" else self._ends
         found = _owned(gathered(rows, None, kind, labels))
         columns.clear()

@@ -78,15 +78,13 @@ def _shelves(sides: Sequence[float]) -> Points:
 
 
 def draw_edges(
-    axes: Any, points: Points, edges: npt.NDArray[np.int64], color: Any, width: Any, alpha: Any = 1
+    axes: Any, points: Points, edges: npt.NDArray[np.int64], color: Any, width: Any
 ) -> None:
     """Straight lines for `edges` (2, E) between `points` (n, 2)."""
     from matplotlib.collections import LineCollection
 
     lines = list(points[edges.T])
-    axes.add_collection(
-        LineCollection(lines, colors=color, linewidths=width, alpha=alpha, zorder=1)
-    )
+    axes.add_collection(LineCollection(lines, colors=color, linewidths=width, alpha=1, zorder=1))
     axes.autoscale_view()
 
 
@@ -105,11 +103,11 @@ def mark(name: str, face: str, edge: str | None = None, size: float = 5.0) -> An
     return Line2D([], [], ls="", marker="o", ms=size, mfc=face, mec=edge, mew=0.8, label=name)
 
 
-def stroke(name: str, color: str, width: float = 1.5) -> Any:
+def stroke(name: str, color: str) -> Any:
     """Entry of a legend: a line."""
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], color=color, lw=width, label=name)
+    return Line2D([], [], color=color, lw=1.5, label=name)
 
 
 def draw_legend(axes: Any, entries: Iterable[Any]) -> None:

@@ -23,11 +23,11 @@ def named_start(start: Any) -> str:
 
 
 def configured_start(instance: Instance, start: Any, current: str) -> Any:
-    """The configuration that a start stands for; None for the problem's default.
+    """The configuration of a start; None for the problem's default.
 
     Args:
-        instance: brings the sweeps' worst configuration, and the one in its array `current`.
-        start: a name, or a configuration, which is given back.
+        instance: holds the sweeps' worst configuration, and the one in its array `current`.
+        start: a name, or a configuration, which is returned.
         current: name of that array.
     """
     if not isinstance(start, str):

@@ -1,7 +1,7 @@
 """Objectives over all variants of an instance, for every problem.
 
-The methods by which an author evaluates states and solutions know nothing of scenarios. They are
-wrapped when the class is made: where an instance has scenarios, they speak of all of them.
+Evaluation methods of a problem do not deal with scenarios. They are wrapped when the class is
+created: for an instance with scenarios, they give the joint objective.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def span(cls: type[Problem]) -> None:
-    """Wrap what a class itself defines of its objective."""
+    """Wrap the evaluation methods that a class itself defines."""
     for name, wrap in _OF_CLASSES.items():
         method = cls.__dict__.get(name)
         if method is not None and cls.defines(name):  # not where it names the base's own again

@@ -19,13 +19,13 @@ from lagco.instances import Instance
 
 #: arrays of an instance with scenarios
 NAMES, SHARES, VARIANT = "scenario_names", "scenario_shares", "variant_"
-#: parameter that says how their objectives are joined
+#: parameter: how their objectives are joined
 JOINED_BY = "scenarios"
 WORST, MEAN = "worst", "mean"
 
 
 def has_scenarios(instance: Instance) -> bool:
-    """Whether an instance stands for several variants."""
+    """Whether an instance has several variants."""
     return NAMES in instance.arrays
 
 
@@ -47,7 +47,7 @@ def scenario_shares(instance: Instance) -> Array:
 
 
 def joins_by_mean(instance: Instance) -> bool:
-    """Whether the mean counts instead of the worst."""
+    """Whether the joint objective is the mean instead of the worst."""
     chosen = instance.params.get(JOINED_BY, WORST)
     if chosen not in (WORST, MEAN):
         raise InstanceError(

@@ -259,20 +259,19 @@ def _unpacked(path: Path, content: bytes | bytearray) -> bytearray:
     raise InstanceError(f"{path}: gzip with more than {_MAX_MEMBERS} members is not read")
 
 
-def open_file(path: str | Path, most: int = MAX_NATIVE_BYTES, *, follow: bool = True) -> BinaryIO:
-    """Open a plain file of a limited size.
+def open_file(path: str | Path, *, follow: bool = True) -> BinaryIO:
+    """Open a plain file of at most :data:`MAX_NATIVE_BYTES`.
 
     Args:
         path: the file.
-        most: bytes that it may have.
-        follow: whether it may be a link; people's own may, those that a file names may not.
+        follow: whether it may be a link; files that the user names may, files named in files not.
 
     Raises:
         InstanceError: it is missing or no plain file, is too large or cannot be read.
     """
     path = Path(path)
     try:
-        return open_plain(path, most, follow=follow)
+        return open_plain(path, MAX_NATIVE_BYTES, follow=follow)
     except FileNotFoundError:
         raise InstanceError(f"{path}: no such file") from None
     except (OSError, ValueError) as error:  # a null byte in the path is a ValueError

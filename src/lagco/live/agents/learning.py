@@ -20,26 +20,26 @@ _WEIGHT_DECAY, _WARM_UP, _LOWEST = 1e-3, 0.05, 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
-    """A state that a teacher has looked at.
+class Example:
+    """A training example: a state labelled by the teacher.
 
     Attributes:
-        columns: (k, f) of all moves.
-        target: (k,) how good each of them is, a distribution.
+        columns: (k, f) features of all moves.
+        target: (k,) distribution over the moves, by how good they are.
     """
 
     columns: Array
     target: Array
 
 
-def lesson_of(columns: Array, levels: Array, best: Array) -> Lesson:
-    """A lesson from the levels (k,) that moves lead to, and which of them the best changes have."""
+def example_of(columns: Array, levels: Array, best: Array) -> Example:
+    """An example from the levels (k,) after each move, and the moves of the best changes (k,)."""
     relative = levels / levels.min() - 1.0
     target = np.exp(-relative / _SHARPNESS)
     target /= target.sum()
     if best.any():
         target = (1.0 - _BEST_SHARE) * target + _BEST_SHARE * best / best.sum()
-    return Lesson(columns.astype(np.float16), target.astype(np.float32))
+    return Example(columns.astype(np.float16), target.astype(np.float32))
 
 
 class ScorerNetwork(nn.Module):
@@ -92,9 +92,9 @@ class ScorerNetwork(nn.Module):
         }
         return Scorer({n: np.ascontiguousarray(a.detach().numpy()) for n, a in arrays.items()})
 
-    def standardise(self, lessons: Sequence[Lesson]) -> None:
-        """Set mean and factor of the columns from lessons."""
-        rows = np.concatenate([lesson.columns for lesson in lessons]).astype(np.float64)
+    def standardise(self, examples: Sequence[Example]) -> None:
+        """Set mean and factor of the columns from examples."""
+        rows = np.concatenate([example.columns for example in examples]).astype(np.float64)
         deviation = rows.std(axis=0)
         self.mean = torch.from_numpy(rows.mean(axis=0).astype(np.float32))
         factor = 1.0 / np.where(deviation < 1e-6, 1.0, deviation)
@@ -146,12 +146,12 @@ def seeded(seed: int, make: Callable[[], ScorerNetwork]) -> ScorerNetwork:
 
 def fit(
     network: ScorerNetwork,
-    lessons: Sequence[Lesson],
+    examples: Sequence[Example],
     steps: int,
     rng: np.random.Generator,
     batch: int = 32,
 ) -> float:
-    """Fit the network to lessons by cross-entropy with their targets; the mean loss at the end."""
+    """Fit the network to examples by cross-entropy with their targets; the mean loss at the end."""
     rate = network.rate
     optimiser = torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=_WEIGHT_DECAY)
     losses = []
@@ -163,7 +163,7 @@ def fit(
         for group in optimiser.param_groups:
             group["lr"] = rate * scale
         columns, target, mask = _padded(
-            [lessons[i] for i in rng.integers(len(lessons), size=batch)]
+            [examples[i] for i in rng.integers(len(examples), size=batch)]
         )
         scores = network(columns, mask).masked_fill(~mask, -1e9)
         loss = -(target * scores.log_softmax(dim=1)).sum(dim=1).mean()
@@ -175,12 +175,19 @@ def fit(
     return float(np.mean(losses[-100:])) if losses else float("nan")
 
 
-def _padded(lessons: Sequence[Lesson]) -> tuple[Tensor, Tensor, Tensor]:
+def _padded(examples: Sequence[Example]) -> tuple[Tensor, Tensor, Tensor]:
     """Columns (B, K, f), targets (B, K), and a mask (B, K)."""
-    most = max(len(lesson.columns) for lesson in lessons)
-    columns = np.zeros((len(lessons), most, lessons[0].columns.shape[1]), np.float32)
-    target, mask = np.zeros((len(lessons), most), np.float32), np.zeros((len(lessons), most), bool)
-    for i, lesson in enumerate(lessons):
-        count = len(lesson.columns)
-        columns[i, :count], target[i, :count], mask[i, :count] = lesson.columns, lesson.target, True
+    most = max(len(example.columns) for example in examples)
+    columns = np.zeros((len(examples), most, examples[0].columns.shape[1]), np.float32)
+    target, mask = (
+        np.zeros((len(examples), most), np.float32),
+        np.zeros((len(examples), most), bool),
+    )
+    for i, example in enumerate(examples):
+        count = len(example.columns)
+        columns[i, :count], target[i, :count], mask[i, :count] = (
+            example.columns,
+            example.target,
+            True,
+        )
     return torch.from_numpy(columns), torch.from_numpy(target), torch.from_numpy(mask)

@@ -1,8 +1,8 @@
 """Training of live agents on timelines, by imitation.
 
-An episode is a stretch of a timeline. Whatever was decided last stays in force, the learner's own
-decisions or the teacher's, and every decision has a budget of changes. The teacher is the same
-search with all moves previewed: of every state that it looks at it knows what each move leads to.
+An episode is a stretch of a timeline. Decisions are the teacher's or the learner's, have a budget
+of changes, and stay in force. The teacher is the agent's search with all moves previewed: in every
+state that it expands, it knows the effect of each move.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lagco.instances import Instance
 from lagco.instances.timelines import Timeline
 from lagco.live.agents.agent import LiveAgent, moves_of
 from lagco.live.agents.search import Expansion, GuidedSearch
-from lagco.live.contract import Update, beginning, followed, in_force
+from lagco.live.contract import Update, followed, in_force, live_instance
 from lagco.problems import AnyProblem, problem_class
 from lagco.runtime.one_thread import one_thread
 from lagco.solving.portfolio import Limit
@@ -36,7 +36,7 @@ class LiveTraining:
         budgets: changes that a decision may make, one of which is drawn for every episode.
         width: of the teacher's beam.
         own_share: share of the decisions that the learner makes, once there is one.
-        steps: gradient steps on the lessons, after each half of the episodes.
+        steps: gradient steps on the examples, after each half of the episodes.
         units: width of the network's layers; 0 for weighted sums of the columns.
         proposals: moves that the agent previews from every state.
         seed: everything random follows from it.
@@ -79,7 +79,7 @@ def train_live_agent(
         timelines: an episode each. One whose instance has no configuration in force begins with the
             problem's default.
         settings: of the training; else they are made of `options`.
-        report: is told how it goes.
+        report: called with a line of progress after each half of the episodes.
         options: fields of :class:`LiveTraining`.
     """
     from lagco.live.agents.learning import LinearScorerNetwork, ScorerNetwork, fit, seeded
@@ -88,7 +88,7 @@ def train_live_agent(
     cls = problem_class(problem)
     rng = np.random.default_rng([settings.seed, 17])
     episodes = list(timelines)
-    lessons: list[Any] = []
+    examples: list[Any] = []
     features = len(moves_of(cls).columns)
     if settings.units:
         network = seeded(settings.seed, lambda: ScorerNetwork(features, settings.units))
@@ -98,19 +98,19 @@ def train_live_agent(
     learner = None
     for number, half in enumerate(halves):
         for place in half.tolist():
-            lessons += _episode(cls, episodes[place], settings, learner, rng)
-        if not lessons:
+            examples += _episode(cls, episodes[place], settings, learner, rng)
+        if not examples:
             raise UsageError("timelines: there was nothing to decide in any of them")
         if number == 0:
-            network.standardise(lessons)
-        loss = fit(network, lessons, settings.steps, rng)
+            network.standardise(examples)
+        loss = fit(network, examples, settings.steps, rng)
         learner = network.scorer()
         if report is not None:
-            report(f"{len(lessons)} states of {place + 1} timelines, loss {loss:.3f}")
+            report(f"{len(examples)} states of {place + 1} timelines, loss {loss:.3f}")
     assert learner is not None
     training = {
         "timelines": len(episodes),
-        "states": len(lessons),
+        "states": len(examples),
         "steps": settings.steps * len(halves),
         "seed": settings.seed,
     }
@@ -125,30 +125,30 @@ def _episode(
     rng: np.random.Generator,
 ) -> list[Any]:
     """Lessons of one stretch of a timeline."""
-    from lagco.live.agents.learning import lesson_of
+    from lagco.live.agents.learning import example_of
 
     most = int(rng.choice(settings.budgets))
-    instance = beginning(cls, timeline.instance, most)
-    moves, lessons = moves_of(cls), []
+    instance = live_instance(cls, timeline.instance, most)
+    moves, examples = moves_of(cls), []
     for moment in islice(timeline, settings.rounds):
         instance = followed(cls, instance, Update(0, None, (moment.event,), 0))
         seen: list[Expansion] = []
         moves.begin(instance)
         before, limit = moves.solution, Limit(turns=1 + settings.width * (most - 1))
         best = GuidedSearch(moves, seen=seen.append).run(before, most, limit, settings.width)
-        for look in seen:
-            if not np.isfinite(look.levels).any():
+        for expansion in seen:
+            if not np.isfinite(expansion.levels).any():
                 continue  # nothing may move
-            away = _distance(look.state.solution, best.solution)
-            right = [_distance(s, best.solution) < away for s in look.solutions]
-            lessons.append(lesson_of(look.columns, look.levels, np.array(right)))
+            away = _distance(expansion.state.solution, best.solution)
+            right = [_distance(s, best.solution) < away for s in expansion.solutions]
+            examples.append(example_of(expansion.columns, expansion.levels, np.array(right)))
         if learner is not None and rng.random() < settings.own_share:
             moves.begin(instance)
             own = GuidedSearch(moves, learner, settings.proposals)
             best = own.run(before, most, Limit(turns=most), 1)
         if best.changes:
             instance = in_force(cls, instance, best.solution)
-    return lessons
+    return examples
 
 
 def _distance(solution: Array, other: Array) -> int:

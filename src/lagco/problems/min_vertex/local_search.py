@@ -39,7 +39,7 @@ def improve_cover(instance: Instance, cover: Array | None, seed: int, effort: fl
     edges, near = _prepared(instance)
     within = cover_limits(instance)
     if within is not None and within.most < instance.size:
-        return annealed(within, edges, near, cover, seed, effort)
+        return annealed(within, near, cover, seed, effort)
     if within is not None:
         outside = Instance(
             instance.problem, instance.name, instance.size, {"edges": undecided(within, edges)}

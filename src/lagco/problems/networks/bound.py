@@ -34,7 +34,7 @@ def annealed(value: float, bound: float | None, solution: Array) -> SolverRefere
 def flow_bound(network: Network, seconds: float | None = None) -> float | None:
     """Least largest utilisation when every demand may be split over all ways.
 
-    None where it is not found in so many seconds.
+    None if it is not found within that time.
 
     One commodity per destination of the core, so there are (destinations x arcs + 1) variables.
     """

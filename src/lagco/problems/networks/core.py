@@ -1,7 +1,7 @@
-"""The core of a network: its nodes without the trees that hang from it.
+"""The core of a network: its nodes without attached trees.
 
-What a node with a single link sends and receives goes over that link whatever the routing is, so
-its demands may as well begin and end at its neighbour.
+Traffic of a node with a single link uses that link under any routing, so its demands can begin and
+end at its neighbour.
 """
 
 from __future__ import annotations

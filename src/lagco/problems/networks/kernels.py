@@ -11,6 +11,9 @@ from lagco.arrays import Array
 
 #: a link counts as hot from this share of the largest utilisation on
 HOT = 0.9
+#: how much small gains are stretched
+_SHARP = 20.0
+_STRETCH = float(np.arcsinh(_SHARP))
 
 
 class LinkColumns(NamedTuple):
@@ -159,3 +162,11 @@ def top_uses(loads, inverse, directed):  # type: ignore[no-untyped-def]
             if use > top[place]:
                 use, top[place] = top[place], use
     return top[1], top[3]
+
+
+@njit(cache=True)
+def stretched(gain):  # type: ignore[no-untyped-def]
+    """A relative gain mapped to -1 … 1, so that small ones differ clearly from none."""
+    if gain == 0.0:  # as most are
+        return gain
+    return np.arcsinh(_SHARP * np.tanh(gain)) / _STRETCH

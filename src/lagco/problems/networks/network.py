@@ -157,6 +157,19 @@ def failed_links(instance: Instance) -> Array | None:
     return None if failed is None or not failed.any() else failed.astype(bool)
 
 
+def differs_only_in(instance: Instance, before: Instance | None, *names: str) -> bool:
+    """Whether an instance shares parameters and arrays with one before, but for those named.
+
+    Never with failed links, which cut demands off.
+    """
+    if before is None or before.params != instance.params or FAILED in instance.arrays:
+        return False
+    shared = instance.arrays.keys() - set(names)
+    return shared == before.arrays.keys() - set(names) and all(
+        instance.arrays[name] is before.arrays[name] for name in shared
+    )
+
+
 def _joined(n: int, edges: Array, capacities: Array, there: Array) -> tuple[Array, Array, Array]:
     """Links with both directions (2, P) of directed ones, and per arc capacity and presence."""
     codes = np.sort(edges, axis=0)

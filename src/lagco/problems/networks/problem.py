@@ -21,7 +21,7 @@ from lagco.problems.networks.events.changes import EVENTS, waiting_share
 from lagco.problems.networks.events.day import draw_day
 from lagco.problems.networks.events.failures import failures_of
 from lagco.problems.networks.kernels import LinkColumns
-from lagco.problems.networks.network import FAILED, Network
+from lagco.problems.networks.network import Network, differs_only_in
 from lagco.problems.networks.progress import logarithmic_change
 from lagco.problems.networks.tabu import Past, tenure_of
 from lagco.problems.networks.views import (
@@ -167,14 +167,10 @@ class NetworkProblem(Problem):
 
     def _take_over(self, instance: Instance) -> bool:
         """Where volumes alone differ, write these, and the loads that follow from them."""
-        before = self.instance
-        if instance.params != before.params or self.present not in instance.arrays:
+        present = str(self.present)
+        if present not in instance.arrays:
             return False
-        if FAILED in instance.arrays:  # which cuts demands off
-            return False
-        others = instance.arrays.keys() - {"volumes", str(self.present)}
-        same = all(instance.arrays[name] is before.arrays.get(name) for name in others)
-        if not same or len(others) != len(before.arrays.keys() - {"volumes", str(self.present)}):
+        if not differs_only_in(instance, self.instance, "volumes", present):
             return False
         self.instance = instance
         self._set_limits()

@@ -57,7 +57,7 @@ class Search(NamedTuple):
 
 
 def new_search(low: Array, choices: Array, sweeps: int, rounds: int, neighbours: int) -> Search:
-    """A search of so many sweeps, each of `rounds` moves to one of so many neighbours."""
+    """A search of `sweeps` sweeps, each of `rounds` moves to one of `neighbours` neighbours."""
     variables = len(low)
     return Search(
         low=low,

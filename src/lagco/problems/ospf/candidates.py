@@ -1,7 +1,7 @@
-"""Exact effects of weight changes: features of candidates and the search's advice.
+"""Exact effects of weight changes: features of candidates, and the actions of tabu search.
 
-A change is worth what the best weight in its direction is worth, since many a link has to be
-changed several times before traffic moves: such changes in a row are a compound move.
+A change is valued by the best weight in its direction, since traffic often moves only after several
+changes of a link: a compound move.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lagco.problems.networks.tabu import (
 from lagco.problems.ospf.kernels import changed_loads, loads_by_destination
 from lagco.problems.ospf.routing.shortest_paths import stepped
 
-#: what a ranker sees of a change of a weight; near: after the change, far: with the best weight in
+#: a ranker's features of a change of a weight; near: after the change, far: with the best weight in
 #: its direction; norm: the 8-norm of all utilisations
 EACH = Columns(
     near_norm_gain="fall of the norm by the change",
@@ -65,19 +65,19 @@ EACH = Columns(
 )
 
 
-class Look(NamedTuple):
-    """Where changes of a link in one direction lead.
+class Outlook(NamedTuple):
+    """Effects of changing the weight of a link in one direction.
 
     near: after the next change. far: with the weight that is best in that direction.
 
     Attributes:
         near: largest utilisation
         near_norm: 8-norm of all utilisations
-        lowest: largest utilisation at its lowest on the way
-        far_norm: norm
-        moves: changes to the best weight
-        relief: share of the load of the fullest arc that leaves it then
-        destinations: how many the next change concerns
+        lowest: smallest value of the largest utilisation on the way
+        far_norm: 8-norm of all utilisations
+        moves: number of changes to the best weight
+        relief: share of the load of the fullest arc that then leaves it
+        destinations: number of destinations whose routes the next change affects
     """
 
     near: float
@@ -93,7 +93,7 @@ class Memory(NamedTuple):
     """Changes so far.
 
     Attributes:
-        past: of the links looked at
+        past: of the links considered
         recent: (E,) whether a link was changed within the tenure
         directions: (E,) of the last change of each link
         last: the last link, its change, and whether it brought nothing
@@ -110,8 +110,8 @@ class Memory(NamedTuple):
 
 
 @njit(cache=True, forceinline=True)
-def look_at(link, change, setting, weights, routes, parts, seen, total):  # type: ignore[no-untyped-def]
-    """Look at changes of a link in one direction.
+def look_ahead(link, change, setting, weights, routes, parts, seen, total):  # type: ignore[no-untyped-def]
+    """The :class:`Outlook` of changing a link in one direction.
 
     seen: largest utilisation, norm and fullest arc now. parts: from `loads_by_destination`.
     total: scratch (2 E,).
@@ -135,26 +135,26 @@ def look_at(link, change, setting, weights, routes, parts, seen, total):  # type
             far_norm, far_moves, relief_there = after, float(moves), relief
         rest = total[2 * link] + total[2 * link + 1]
         if change > 0 and (count == 0 or rest <= SAME * loads[fullest]):
-            break  # nothing is left that could leave
+            break  # no traffic is left that could leave
         before, weight = weight, stepped(weight, change, setting)
         moves += 1
-    return Look(near, near_norm, lowest, far_norm, far_moves, relief_there, destinations)
+    return Outlook(near, near_norm, lowest, far_norm, far_moves, relief_there, destinations)
 
 
 @njit(cache=True)
-def is_begun(link, change, look, norm, last):  # type: ignore[no-untyped-def]
-    """Whether a change goes on with the compound move that the last change began."""
+def is_begun(link, change, outlook, norm, last):  # type: ignore[no-untyped-def]
+    """Whether a change continues the compound move that the last change began."""
     if link != last[0] or change != last[1]:
         return False
-    return look.far_norm < norm * (1.0 - MARGIN) or (last[2] and look.relief > SAME)
+    return outlook.far_norm < norm * (1.0 - MARGIN) or (last[2] and outlook.relief > SAME)
 
 
 @njit(cache=True)
-def value_of(look, norm, least, recent, age, begun):  # type: ignore[no-untyped-def]
+def value_of(outlook, norm, least, recent, age, begun):  # type: ignore[no-untyped-def]
     """Merit of a change."""
-    helps = look.relief > SAME or look.far_norm <= norm * (1.0 - MARGIN)
-    allowed = not recent or look.far_norm < least * (1.0 - SAME) or begun
-    value = tabu_value(np.log(norm / look.far_norm), look.moves, helps, allowed, age)
+    helps = outlook.relief > SAME or outlook.far_norm <= norm * (1.0 - MARGIN)
+    allowed = not recent or outlook.far_norm < least * (1.0 - SAME) or begun
+    value = tabu_value(np.log(norm / outlook.far_norm), outlook.moves, helps, allowed, age)
     return value + PAUSE if begun else value  # what was begun is finished first
 
 
@@ -172,10 +172,10 @@ def advised_changes(setting, weights, routes, memory):  # type: ignore[no-untype
     for e in range(links):
         for change in (-1, 1):
             if stepped(weights[e], change, setting) != weights[e]:
-                look = look_at(e, change, setting, weights, routes, parts, seen, total)
-                begun = is_begun(e, change, look, seen[1], memory.last)
+                outlook = look_ahead(e, change, setting, weights, routes, parts, seen, total)
+                begun = is_begun(e, change, outlook, seen[1], memory.last)
                 recent, age = memory.recent[e] == 1, memory.past.ages[e]
-                value = value_of(look, seen[1], memory.least_norm, recent, age, begun)
+                value = value_of(outlook, seen[1], memory.least_norm, recent, age, begun)
                 values[e, change + 1] = value
                 best = max(best, value)
     found = np.empty((2 * links, 2), np.int64)
@@ -204,31 +204,32 @@ def describe_changes(actions, setting, weights, routes, memory, goal, each):  # 
     span = max(1, setting.span)
     best, least = memory.least, memory.least_norm
     total = np.empty(loads.shape[0])
-    looks = []
+    outlooks = []
     better, lower, away = 0, 0, 0
     for e in range(weights.shape[0]):
         away += abs(plan[e] - weights[e])
     for i in range(k):
         change = actions[i, 1] - 1
-        look = Look(largest, norm, largest, norm, 0.0, 0.0, 0.0)
+        outlook = Outlook(largest, norm, largest, norm, 0.0, 0.0, 0.0)
         if change != 0:
-            look = look_at(actions[i, 0], change, setting, weights, routes, parts, seen, total)
-        looks.append(look)
-        better += look.near_norm < norm * (1.0 - SAME)
-        lower += look.near < largest * (1.0 - SAME)
+            link = actions[i, 0]
+            outlook = look_ahead(link, change, setting, weights, routes, parts, seen, total)
+        outlooks.append(outlook)
+        better += outlook.near_norm < norm * (1.0 - SAME)
+        lower += outlook.near < largest * (1.0 - SAME)
     for i in range(k):
-        e, change, look, f = actions[i, 0], actions[i, 1] - 1, looks[i], each[i]
+        e, change, outlook, f = actions[i, 0], actions[i, 1] - 1, outlooks[i], each[i]
         near_rank, far_rank = 0, 0
         for j in range(k):
-            near_rank += looks[j].near_norm < look.near_norm * (1.0 - SAME)
-            far_rank += looks[j].far_norm < look.far_norm * (1.0 - SAME)
+            near_rank += outlooks[j].near_norm < outlook.near_norm * (1.0 - SAME)
+            far_rank += outlooks[j].far_norm < outlook.far_norm * (1.0 - SAME)
         age, direction = memory.past.ages[i], memory.directions[e]
         changed = age < NEVER
-        f.near_norm_gain = relative_gain(look.near_norm, norm)
-        f.near_gain = relative_gain(look.near, largest)
-        f.far_norm_gain = relative_gain(look.far_norm, norm)
-        f.far_gain = relative_gain(look.lowest, largest)
-        f.far_changes = (look.moves - 1.0) / span
+        f.near_norm_gain = relative_gain(outlook.near_norm, norm)
+        f.near_gain = relative_gain(outlook.near, largest)
+        f.far_norm_gain = relative_gain(outlook.far_norm, norm)
+        f.far_gain = relative_gain(outlook.lowest, largest)
+        f.far_changes = (outlook.moves - 1.0) / span
         f.near_rank = near_rank / k
         f.far_rank = far_rank / k
         f.age_by_tenure, f.age = since_change(age, memory.past.tenure)
@@ -240,15 +241,15 @@ def describe_changes(actions, setting, weights, routes, memory, goal, each):  # 
         f.improving = better / k
         f.lowering = lower / k
         f.steps_left = goal.share
-        f.best_near = look.near < best * (1.0 - SAME)
-        f.best_far = look.lowest < best * (1.0 - SAME)
+        f.best_near = outlook.near < best * (1.0 - SAME)
+        f.best_far = outlook.lowest < best * (1.0 - SAME)
         f.use = max(loads[2 * e], loads[2 * e + 1]) / capacities[2 * e] * unit
         f.change = change
         f.weight = min(1.0, (weights[e] - setting.low) / (span * setting.step))
-        f.destinations = look.destinations / n
-        f.best_norm = look.far_norm < least * (1.0 - SAME)
-        f.relief = look.relief
-        f.begun = change != 0 and is_begun(e, change, look, norm, memory.last)
+        f.destinations = outlook.destinations / n
+        f.best_norm = outlook.far_norm < least * (1.0 - SAME)
+        f.relief = outlook.relief
+        f.begun = change != 0 and is_begun(e, change, outlook, norm, memory.last)
         f.recent = memory.recent[e] == 1
         f.planned = change * (plan[e] - weights[e]) > 0
         f.against_plan = away > 0 and change * (plan[e] - weights[e]) <= 0

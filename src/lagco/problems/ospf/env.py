@@ -387,7 +387,7 @@ class OSPF(NetworkProblem):
         return CandidateFeatures(EACH.matrix(each))
 
     def _remembered(self, links: Array) -> Memory:
-        """Changes so far, as compiled code looks at them."""
+        """Changes so far, for compiled code."""
         recent, reached = self._memory.recent, (self._least_norm, self._least)
         return Memory(self._past(links), recent, self._directions, self._last, *reached)
 
@@ -397,8 +397,8 @@ class OSPF(NetworkProblem):
         Before that, all changes that lead to the plan of the episode, while it is lower than what
         was reached and the steps left suffice.
 
-        It looks at all weights of every link; a change is worth what the best weight in its
-        direction brings, over the root of the number of changes that it takes.
+        All weights of every link are evaluated. The value of a change is the gain of the best
+        weight in its direction, over the root of the number of changes to get there.
         """
         planned = self._to_plan()
         if len(planned):

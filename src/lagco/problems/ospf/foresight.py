@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from lagco.problems.networks.kernels import level_of, marginal_costs
+from lagco.problems.networks.kernels import level_of, marginal_costs, stretched
 from lagco.problems.ospf.routing.shortest_paths import steps_along
 
 #: columns per direction of a change, and of all of them
@@ -13,16 +13,6 @@ COLUMNS = 7
 AHEAD = 2 * COLUMNS
 #: changes of one link in a row that are foreseen
 REACH = 4
-_SHARP = 20.0
-_STRETCH = float(np.arcsinh(_SHARP))
-
-
-@njit(cache=True)
-def stretched(gain):  # type: ignore[no-untyped-def]
-    """A relative gain within -1 … 1, small ones told apart from none."""
-    if gain == 0.0:  # as most are
-        return gain
-    return np.arcsinh(_SHARP * np.tanh(gain)) / _STRETCH
 
 
 @njit(cache=True)
@@ -42,9 +32,9 @@ def _spread_over(first, moved, partly, value, hot, row):  # type: ignore[no-unty
 def foresee(setting, weights, routes, largest, fullest, ahead):  # type: ignore[no-untyped-def]
     """First-order effects of changes of each weight: `ahead` (E, 3, 14).
 
-    Traffic that leaves an arc when its link becomes longer, or comes to it when shorter, is judged
-    by what the other ways to its destination cost, where an arc costs the marginal of the 8-norm of
-    all utilisations. Nodes further up are taken not to change their next hops. For the change +1
+    Traffic that leaves an arc when its link becomes longer, or moves onto it when shorter, is
+    valued by the cost of its other ways to the destination, where the cost of an arc is the
+    marginal of the 8-norm of all utilisations. Nodes upstream keep their next hops. For +1
     the columns 0 to 2 are the share by which that norm falls (stretched), the utilisation that
     leaves and what is then left on the busier arc, over the largest utilisation; 3 the largest such
     share, over the root of the number of changes, if the weight rises by up to 4; 4 and 5 the share
@@ -178,14 +168,19 @@ def foresee(setting, weights, routes, largest, fullest, ahead):  # type: ignore[
     for e in range(links):
         scale = unit / capacities[2 * e]
         up, down = (high - weights[e] + step - 1) // step, (weights[e] - low + step - 1) // step
-        _conclude(e, up, leaving, -1.0, loads, scale, over, crowd, ahead[e, 2, :COLUMNS])
-        _conclude(e, down, coming, 1.0, loads, scale, over, crowd, ahead[e, 0, COLUMNS:])
+        units = scale, over, crowd
+        _conclude(e, up, leaving, -1.0, loads, units, ahead[e, 2, :COLUMNS])
+        _conclude(e, down, coming, 1.0, loads, units, ahead[e, 0, COLUMNS:])
     return level_of(largest, total)
 
 
 @njit(cache=True)
-def _conclude(link, room, moving, sign, loads, scale, over, crowd, out):  # type: ignore[no-untyped-def]
-    """Columns of one direction from what moves there on both arcs of a link."""
+def _conclude(link, room, moving, sign, loads, units, out):  # type: ignore[no-untyped-def]
+    """Columns of one direction, from the traffic that moves on both arcs of a link.
+
+    units: factors of loads, of gains by number of changes, and of the fullest arc's load.
+    """
+    scale, over, crowd = units
     there, back = moving[2 * link], moving[2 * link + 1]
     load, returning = loads[2 * link], loads[2 * link + 1]
     gained, relieved = (there[1, 0] + back[1, 0]) * over[0], there[2, 0] + back[2, 0]

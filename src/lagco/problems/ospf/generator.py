@@ -11,10 +11,8 @@ RANGES = Ranges(nodes=(10, 30), link_ratio=(0.1, 0.3), demand_ratio=(0.1, 0.3))
 _TRIAL_SWEEPS = 40
 
 
-def draw_weighted_network(
-    rng: np.random.Generator, size: int | None = None, ecmp: bool = True
-) -> Instance:
-    """A network of `size` nodes, routed with ECMP or over single shortest paths."""
+def draw_weighted_network(rng: np.random.Generator, size: int | None = None) -> Instance:
+    """A network of `size` nodes, routed with ECMP."""
     from lagco.problems.ospf.sweeps import sweep_weights
 
     return draw_instance(
@@ -22,6 +20,6 @@ def draw_weighted_network(
         RANGES,
         rng,
         size,
-        {"ecmp": ecmp, "min_weight": 1, "max_weight": 5},
+        {"ecmp": True, "min_weight": 1, "max_weight": 5},
         lambda instance, seed: sweep_weights(instance, _TRIAL_SWEEPS, seed),
     )

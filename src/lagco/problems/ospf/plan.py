@@ -1,8 +1,8 @@
 """A plan for an episode of `ospf`: weights that a short annealing finds from its start.
 
-Weights pay together more than one by one, and a search by single links ends where none of them
-helps. The plan is found once per episode, with a tenth of the solver's moves or fewer; it is what
-an agent with a ranker may follow, leave, or continue from.
+Changes of several weights together gain more than each alone, and a search by single links ends
+where none of them helps. The plan is computed once per episode, with at most a tenth of the
+solver's moves; an agent with a ranker may follow, leave, or continue from it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,9 @@ _known = KnownPlans()
 
 
 def episode_plan(instance: Instance, weights: Array, number: int) -> tuple[Array, float]:
-    """Plan `number` for episodes that begin with `weights` (E,), made once; and its utilisation.
+    """Plan `number` for episodes that begin with `weights` (E,), computed once; its utilisation.
 
-    Networks that are too large have none, nor wide ranges of weights: their own weights, and
-    infinity.
+    For large networks and wide ranges of weights there is none: returns `weights` and infinity.
     """
     if is_wide(instance) or instance.params.get("weight_step", 1) != 1:
         return weights, np.inf

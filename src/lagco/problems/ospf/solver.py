@@ -295,12 +295,10 @@ def _anneal(setting, schedule, best, stream, stop):  # type: ignore[no-untyped-d
                 clear(new_parts[t])
                 for d in range(d_first[t], d_first[t + 1]):
                     flow[d_sources[d]] += d_volumes[d]
-                spread(
-                    reached_nodes[t] - 1, star, steps, ecmp,
-                    new_distance[t] if resettled[t] else distance[t],
-                    new_order[t] if resettled[t] else order[t],
-                    flow, tight, new_parts[t],
-                )  # fmt: skip
+                tree = distance[t], order[t]
+                if resettled[t]:
+                    tree = new_distance[t], new_order[t]
+                spread(reached_nodes[t] - 1, star, steps, ecmp, tree, flow, tight, new_parts[t])
                 _add(total, new_parts[t], 1.0)
                 least_power = _power_sum(total, inverse)
                 if least_power > most * _SURE and chance < 0.0:

@@ -74,9 +74,9 @@ _DRAWS = 32
 _ROUNDING = 1e-6
 #: share of the steps of an episode for which a VM counts as moved recently
 _TENURE = 0.1
-#: moves that the search looks at more closely
+#: moves that the search evaluates exactly
 _CLOSER = 32
-#: moves to the plan that a ranker sees in any case
+#: moves to the plan that are always among a ranker's candidates
 _SUGGESTED = 8
 
 
@@ -256,7 +256,7 @@ class Placement(PlacementProblem):
         self._highest = self._mean
         if self.shows_plans and REJECTED not in self.instance.params:  # else no time for a plan
             self._survey.begin(self.instance.checksum, hosts, rng)
-        self._survey.look(self._mean, self._highest)
+        self._survey.update(self._mean, self._highest)
         vms = self._cloud.num_vms
         self._view.move_edges(slice(0, vms), hosts + vms)
 
@@ -269,7 +269,7 @@ class Placement(PlacementProblem):
         self._moves.change(vm)
         self._left[vm] = source
         self._highest = max(self._highest, self._mean)
-        self._survey.look(self._mean, self._highest)
+        self._survey.update(self._mean, self._highest)
         view = self._view
         view.move_edges(vm, vms + pm)
         view.touch(nodes=self._moving)
@@ -453,7 +453,7 @@ class Placement(PlacementProblem):
         Chains begin with the moves that promise most in all or to a PM.
         """
         survey = self._survey
-        if not survey.looks:
+        if not survey.active:
             raise UsageError(
                 f"{self.instance.name!r}: the search of placement needs full features, at most "
                 f"{SURVEYED} pairs of VM and PM and {MATRIX_LIMIT} PMs; there are "

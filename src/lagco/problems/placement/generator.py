@@ -50,7 +50,7 @@ _TURNOVER = 3
 
 
 def draw_cluster(rng: np.random.Generator, n_vms: int, load: float) -> Instance:
-    """A cluster of equal PMs as long use leaves it: VMs come to the best fit and leave at random.
+    """A cluster of equal PMs after long use: VMs arrive by best fit and leave at random.
 
     VMs have the sizes in which clouds are sold, no traffic and one tenant.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from lagco.arrays import Array
+from lagco.problems.heap import pop_node, push_node
 from lagco.problems.placement.cloud import Cloud, Links
 
 #: PMs up to which all latencies are kept
@@ -111,19 +112,7 @@ def latency_row(source, first, heads, lengths, out):  # type: ignore[no-untyped-
     while count > 0:
         key, v = keys[0], nodes[0]
         count -= 1
-        last_key, last = keys[count], nodes[count]
-        at = 0
-        while True:  # let the last one sink from the top
-            child = 2 * at + 1
-            if child >= count:
-                break
-            if child + 1 < count and keys[child + 1] < keys[child]:
-                child += 1
-            if keys[child] >= last_key:
-                break
-            keys[at], nodes[at] = keys[child], nodes[child]
-            at = child
-        keys[at], nodes[at] = last_key, last
+        pop_node(nodes, keys, count)
         if key > out[v]:
             continue
         for k in range(first[v], first[v + 1]):
@@ -131,26 +120,22 @@ def latency_row(source, first, heads, lengths, out):  # type: ignore[no-untyped-
             reached = key + lengths[k]
             if reached < out[w]:
                 out[w] = reached
-                at = count
+                push_node(nodes, keys, count, w, reached)
                 count += 1
-                while at > 0 and keys[(at - 1) // 2] > reached:
-                    keys[at], nodes[at] = keys[(at - 1) // 2], nodes[(at - 1) // 2]
-                    at = (at - 1) // 2
-                keys[at], nodes[at] = reached, w
 
 
 @njit(cache=True)
-def traffic_costs(allocation, peer_first, peers, volumes, head, after, first, heads, lengths, cost):  # type: ignore[no-untyped-def]
-    """Per VM its traffic x latency, host by host, so that a single row is needed at a time."""
-    row = np.empty(head.shape[0])
-    for p in range(head.shape[0]):
-        if head[p] < 0:
+def write_costs(cloud, links, state):  # type: ignore[no-untyped-def]
+    """Write the costs of a state, PM by PM, so that a single row of latencies is kept at a time."""
+    row = np.empty(state.head.shape[0])
+    for p in range(state.head.shape[0]):
+        v = state.head[p]
+        if v < 0:
             continue
-        latency_row(p, first, heads, lengths, row)
-        v = head[p]
+        latency_row(p, links.first, links.heads, links.lengths, row)
         while v >= 0:
             total = 0.0
-            for k in range(peer_first[v], peer_first[v + 1]):
-                total += volumes[k] * row[allocation[peers[k]]]
-            cost[v] = total
-            v = after[v]
+            for k in range(cloud.first[v], cloud.first[v + 1]):
+                total += cloud.volumes[k] * row[state.allocation[cloud.peers[k]]]
+            state.cost[v] = total
+            v = state.after[v]

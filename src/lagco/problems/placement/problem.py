@@ -242,7 +242,7 @@ class PlacementProblem(Problem):
 
 @lru_cache(maxsize=4)
 def _setting(instance: Instance) -> tuple[Cloud, Links, Array]:
-    """What follows from an instance alone: its cloud, links and bounds."""
+    """Cloud, links and bounds of an instance, cached."""
     cloud, links = cloud_of(instance), links_of(instance)
     return cloud, links, bounds_of(instance, cloud, Latencies.of(links))
 

@@ -1,4 +1,4 @@
-"""An allocation and all that follows from it, kept up to date move by move (compiled)."""
+"""An allocation and the sums derived from it, updated move by move (compiled)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numba import njit
 
 from lagco.arrays import Array
 from lagco.problems.placement.cloud import PE, Cloud, Links
-from lagco.problems.placement.latency import traffic_costs
+from lagco.problems.placement.latency import write_costs
 
 #: sums over PMs or VMs: utilisation, energy, active PMs, traffic x latency (pairs once), risk, and
 #: cores that are free in pieces too small
@@ -19,7 +19,7 @@ _ROUNDING = 1e-6
 
 
 class State(NamedTuple):
-    """Allocation of the VMs, with all sums that follow from it.
+    """Allocation of the VMs, with all sums derived from it.
 
     Attributes:
         allocation: (V,) host of each VM
@@ -61,21 +61,12 @@ def empty_state(cloud: Cloud) -> State:
 
 
 def allocate(cloud: Cloud, links: Links, allocation: Array, state: State) -> None:
-    """Write everything anew for an allocation (V,)."""
+    """Compute the state of an allocation (V,) from scratch."""
     place_all(cloud, allocation, state)
     state.cost[:] = 0.0
     if not cloud.volumes.size:
         return
-    traffic_costs(
-        state.allocation,
-        cloud.first,
-        cloud.peers,
-        cloud.volumes,
-        state.head,
-        state.after,
-        *links,
-        state.cost,
-    )
+    write_costs(cloud, links, state)
     state.totals[3] = state.cost.sum() / 2.0
 
 
@@ -109,7 +100,7 @@ def place_all(cloud, allocation, state):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, forceinline=True)
 def fragment_of(p, more, cloud, state):  # type: ignore[no-untyped-def]
-    """Free cores of PM p that make up no whole block, if so many more were used; 0 without blocks.
+    """Free cores of PM p beyond whole blocks, if `more` cores were used; 0 without blocks.
 
     A PM that is to be emptied has none.
     """

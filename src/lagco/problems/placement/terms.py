@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -14,6 +16,20 @@ TERMS = ("utilisation", "energy", "packing", "network", "security")
 #: and one that counts where it is given a weight: the share of the free cores in pieces too small
 NAMES = (*TERMS, "fragments")
 COUNT = len(NAMES)
+
+
+class Objective(NamedTuple):
+    """J as a function of the allocation, for instances whose latencies are all kept.
+
+    Attributes:
+        cloud: VMs and PMs
+        latencies: (P, P) between the PMs
+        bounds: (6, 3) low, high and weight of each term
+    """
+
+    cloud: Cloud
+    latencies: Array
+    bounds: Array
 
 
 @njit(cache=True, forceinline=True)

@@ -12,8 +12,8 @@ from lagco.core.candidates import Columns
 from lagco.core.changes.limits import FIXED, MAX_CHANGES
 from lagco.core.changes.moves import Moves, ranks
 from lagco.instances import Instance
-from lagco.problems.networks.kernels import marginal_costs, measure, top_uses
-from lagco.problems.ospf.foresight import stretched
+from lagco.problems.networks.kernels import marginal_costs, measure, stretched, top_uses
+from lagco.problems.networks.network import differs_only_in
 from lagco.problems.traffic.limits import forbidden_arcs
 from lagco.problems.traffic.routing import checked_paths, limits_of, loads_of, paths_network
 from lagco.problems.traffic.sweeps import path_options
@@ -65,14 +65,9 @@ class PathMoves(Moves):
 
     def _follows(self, instance: Instance) -> bool:
         """Whether only volumes and paths differ from those of the instance before."""
-        before = self._instance
-        if before is None or before.params != instance.params or "failed" in instance.arrays:
-            return False
-        if before.arrays.keys() != instance.arrays.keys():
-            return False
-        kept = before.arrays.keys() - {"volumes", "paths"}
-        same = all(instance.arrays[name] is before.arrays[name] for name in kept)
-        return same and np.array_equal(self._limits, limits_of(instance, self._network))
+        return differs_only_in(instance, self._instance, "volumes", "paths") and np.array_equal(
+            self._limits, limits_of(instance, self._network)
+        )
 
     def _load(self, instance: Instance) -> None:
         network = self._network = paths_network(instance)

@@ -281,8 +281,6 @@ def _ahead(place, u, v, forward, n):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def move_stretch(tour, place, a, last, c, e, p, q, forward, side, log):  # type: ignore[no-untyped-def]
     """Take the stretch a … last out and lay it between c and e, with a at c."""
-    n = tour.shape[0]
-    step = 1 if forward else n - 1
     if side == 1 and c == q:
         reverse_path(tour, place, a, last, forward, log)
         return
@@ -290,14 +288,14 @@ def move_stretch(tour, place, a, last, c, e, p, q, forward, side, log):  # type:
     x = c if side == 0 else e
     # bring the stretch in front of y: reversing [a … last q … x] lays x … q last … a before y;
     # reversing x … q back gives p q … x last … a y, with the stretch reversed
-    reverse_path(tour, place, a, x, _walks(tour, place, p, a, step, forward), log)
-    reverse_path(tour, place, x, q, _walks(tour, place, p, x, step, forward), log)
+    reverse_path(tour, place, a, x, _walks(tour, place, p, a, forward), log)
+    reverse_path(tour, place, x, q, _walks(tour, place, p, x, forward), log)
     if side == 0:  # here x = c must meet a, so the stretch is turned once more
-        reverse_path(tour, place, last, a, _walks(tour, place, x, last, step, forward), log)
+        reverse_path(tour, place, last, a, _walks(tour, place, x, last, forward), log)
 
 
 @njit(cache=True)
-def _walks(tour, place, u, v, step, forward):  # type: ignore[no-untyped-def]
+def _walks(tour, place, u, v, forward):  # type: ignore[no-untyped-def]
     """Direction in which v follows u, since a reversal may have turned the complement instead."""
     n = tour.shape[0]
     ahead = _beside(tour, place, u, 1) == v

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lagco.search.errors import TooManyActions
+from lagco.search.graph_sets import GraphSet, edge_pairs, forward_star
 from lagco.search.metrics import Floats, Ints
 
 _CHUNK = 32_768
@@ -24,7 +24,7 @@ def path_kernels() -> ModuleType:
     return loaded
 
 
-class PathSet:
+class PathSet(GraphSet):
     """The simple paths of at most `max_len` hops along directed edges. Build once per instance.
 
     edges: (2, E) int, from edges[0] to edges[1]; self-loops and repeats are ignored.
@@ -36,6 +36,8 @@ class PathSet:
     An action's row is (demand, p_0, ..., p_{T-1}), T = largest max_len + 1, padded with n.
     """
 
+    noun = "paths"
+
     def __init__(
         self,
         edges: ArrayLike,
@@ -45,16 +47,7 @@ class PathSet:
         targets: ArrayLike | None = None,
         min_len: int = 1,
     ) -> None:
-        pairs = np.asarray(edges, np.int64)
-        if pairs.ndim != 2 or pairs.shape[0] != 2:
-            raise ValueError(f"edges must have shape (2, E), not {pairs.shape}")
-        if pairs.size and (pairs.min() < 0 or pairs.max() >= nodes):
-            raise ValueError(f"edges must lie in 0 .. {nodes - 1}")
-        keys = np.unique(pairs[0] * nodes + pairs[1])
-        tails, self.heads = keys // max(nodes, 1), keys % max(nodes, 1)
-        loops = tails == self.heads
-        tails, self.heads = tails[~loops], self.heads[~loops]
-        self.offsets = np.searchsorted(tails, np.arange(nodes + 1))
+        self.offsets, self.heads = forward_star(edge_pairs(edges, nodes), nodes)
         self.nodes = nodes
         self.min_len = min_len
         self.has_demands = sources is not None or targets is not None
@@ -68,9 +61,8 @@ class PathSet:
         if self.demands and self.hops.min() < 0:
             raise ValueError("max_len must not be negative")
         self.positions = int(self.hops.max(initial=0)) + 1
+        self.row_width = self.positions + 1
         self.units = self._units()
-        self._listed: Ints | None = None
-        self._listed_cap = -1
 
     def _ends(self, ends: ArrayLike | None, name: str) -> Ints:
         if ends is None:
@@ -98,7 +90,6 @@ class PathSet:
         return np.ascontiguousarray(units[order])
 
     def chunks(self) -> Iterator[Ints]:
-        """All rows, unordered, some thousand at a time."""
         zero = np.zeros((self.positions, self.nodes))
         pad = np.zeros(self.positions + 1)
         lead = np.zeros(self.demands)
@@ -122,31 +113,6 @@ class PathSet:
             band = loops.Band(limit(), slack, floor)
             count = loops.stream_paths(weights, self._arrays, units, band, cursor, out, False)
             yield out[:count].copy()
-
-    def listed(self, cap: int) -> Ints | None:
-        """All rows in lexicographic order if there are at most `cap`; found once, then kept."""
-        if self._listed is not None:
-            return self._listed if len(self._listed) <= cap else None
-        if self._listed_cap >= cap:
-            return None
-        parts: list[Ints] = []
-        found = 0
-        for part in self.chunks():
-            parts.append(part)
-            found += len(part)
-            if found > cap:
-                self._listed_cap = cap
-                return None
-        rows = np.concatenate(parts) if parts else np.empty((0, self.positions + 1), np.int64)
-        self._listed = np.ascontiguousarray(rows[np.lexsort(rows.T[::-1])])
-        return self._listed
-
-    def list(self, cap: int = 2_000_000) -> Ints:
-        """All rows (N, 1 + T), or `TooManyActions`."""
-        rows = self.listed(cap)
-        if rows is None:
-            raise TooManyActions(f"there are more than {cap} paths, the cap for listing them")
-        return rows
 
     def count(self) -> int:
         """Number of paths, by walking all of them: some ten million a second."""

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lagco.core.graphs.growing import grow
-from lagco.search.errors import NoValidAction, TooManyActions
+from lagco.search.errors import NoValidAction
+from lagco.search.graph_sets import GraphSet, edge_pairs, forward_star
 from lagco.search.metrics import Floats, Ints
 
 _CHUNK = 32_768
@@ -27,7 +28,7 @@ def subgraph_kernels() -> ModuleType:
     return loaded
 
 
-class SubgraphSet:
+class SubgraphSet(GraphSet):
     """The connected induced subgraphs of at most `max_size` nodes. Build once per instance.
 
     edges: (2, E) int, between edges[0] and edges[1] in both directions; nodes: n. allowed: bool
@@ -36,28 +37,21 @@ class SubgraphSet:
     A subgraph's row is its nodes in ascending order, padded with n: (max_size,).
     """
 
+    noun = "connected subgraphs"
+
     def __init__(
         self, edges: ArrayLike, nodes: int, max_size: int, allowed: ArrayLike | None = None
     ) -> None:
-        pairs = np.asarray(edges, np.int64)
-        if pairs.ndim != 2 or pairs.shape[0] != 2:
-            raise ValueError(f"edges must have shape (2, E), not {pairs.shape}")
-        if pairs.size and (pairs.min() < 0 or pairs.max() >= nodes):
-            raise ValueError(f"edges must lie in 0 .. {nodes - 1}")
+        pairs = edge_pairs(edges, nodes)
         if max_size < 1:
             raise ValueError(f"max_size must be at least 1, not {max_size}")
         both = np.concatenate([pairs, pairs[::-1]], axis=1)
-        both = both[:, both[0] != both[1]]
-        keys = np.unique(both[0] * nodes + both[1])
-        tails, self.heads = keys // max(nodes, 1), keys % max(nodes, 1)
-        self.offsets = np.searchsorted(tails, np.arange(nodes + 1))
+        self.offsets, self.heads = forward_star(both, nodes)
         self.nodes = nodes
-        self.max_size = max_size
+        self.max_size = self.row_width = max_size
         self.allowed = np.ones(nodes, np.bool_) if allowed is None else np.array(allowed, np.bool_)
         if self.allowed.shape != (nodes,):
             raise ValueError(f"allowed must have shape ({nodes},), not {self.allowed.shape}")
-        self._listed: Ints | None = None
-        self._more_than = -1  # subgraphs, where they are too many to be listed
 
     @cached_property
     def network(self) -> Any:
@@ -78,7 +72,6 @@ class SubgraphSet:
         )  # fmt: skip
 
     def chunks(self) -> Iterator[Ints]:
-        """All rows, unordered, some thousand at a time."""
         loops = subgraph_kernels()
         nothing = np.zeros(0)
         blank = np.zeros((self.nodes, 1))
@@ -92,30 +85,6 @@ class SubgraphSet:
                 self.network, asked, walk, np.inf, 2**62, out, linear, norms
             )  # fmt: skip
             yield out[:count].copy()
-
-    def listed(self, cap: int) -> Ints | None:
-        """All rows in lexicographic order if there are at most `cap`; found once, then kept."""
-        if self._listed is None and self._more_than < cap:
-            parts: list[Ints] = []
-            found = 0
-            for part in self.chunks():
-                parts.append(part)
-                found += len(part)
-                if found > cap:
-                    self._more_than = cap
-                    return None
-            rows = np.concatenate(parts)
-            self._listed = np.ascontiguousarray(rows[np.lexsort(rows.T[::-1])])
-        return self._listed if self._listed is not None and len(self._listed) <= cap else None
-
-    def list(self, cap: int = 2_000_000) -> Ints:
-        """All rows (N, max_size), or `TooManyActions`."""
-        rows = self.listed(cap)
-        if rows is None:
-            raise TooManyActions(
-                f"there are more than {cap} connected subgraphs, the cap for listing them"
-            )
-        return rows
 
     def sample(self, rng: np.random.Generator, count: int = 1) -> Ints:
         """`count` rows drawn at random: (count, max_size).

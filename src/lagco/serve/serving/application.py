@@ -14,12 +14,12 @@ from starlette.exceptions import HTTPException
 from lagco.samples import SAMPLES
 from lagco.serve.options import ServeOptions
 from lagco.serve.serving import decision_routes, instance_routes, models
-from lagco.serve.serving.asked import Served
 from lagco.serve.serving.decisions import Decisions
 from lagco.serve.serving.faults import MEDIA_TYPE, Fault, busy, unavailable
 from lagco.serve.serving.guard import Guard, Tokens
 from lagco.serve.serving.metrics import MEDIA_TYPE as METRICS_TYPE
 from lagco.serve.serving.metrics import Metrics
+from lagco.serve.serving.parameters import Services
 from lagco.serve.serving.pool import Busy, WorkerLost
 from lagco.serve.serving.service import Service
 from lagco.serve.storing.journal import StoreError
@@ -54,7 +54,7 @@ def application(service: Service, options: ServeOptions, tokens: Tokens | None =
         strict_content_type=True,
     )
     metrics = Metrics(service)
-    app.state.served = Served(service, Decisions(service), metrics, options)
+    app.state.served = Services(service, Decisions(service), metrics, options)
     _add_handlers(app)
     app.include_router(instance_routes.router)
     app.include_router(decision_routes.router)

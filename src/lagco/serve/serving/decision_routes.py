@@ -13,18 +13,18 @@ from fastapi.responses import StreamingResponse
 
 from lagco.errors import suggest
 from lagco.serve.serving import models
-from lagco.serve.serving.asked import (
+from lagco.serve.serving.faults import Fault, busy, unavailable
+from lagco.serve.serving.parameters import (
     AS_DECLARED,
-    Behind,
     Id,
     Key,
     Number,
-    Served,
+    Services,
+    ServicesDep,
     answered,
     contents,
     refusals,
 )
-from lagco.serve.serving.faults import Fault, busy, unavailable
 from lagco.serve.serving.pool import Busy, WorkerLost
 from lagco.serve.storing.journal import StoreError
 
@@ -44,7 +44,7 @@ _STREAMED: dict[int | str, dict[str, Any]] = {
     responses=_STREAMED | refusals(404, 409, 415, 429, 503),
 )
 async def decide(
-    behind: Behind,
+    services: ServicesDep,
     request: Request,
     id: Id,
     asked: models.DecisionRequest | None = None,
@@ -52,27 +52,27 @@ async def decide(
 ) -> Any:
     """Decide on the present state: few changes, before the deadline, never worse than none."""
     content = (asked or models.DecisionRequest.model_validate({})).model_dump()
-    _check_controller(behind, content["by"])
-    behind.service.live(id)
+    _check_controller(services, content["by"])
+    services.service.live(id)
     if STREAM in request.headers.get("accept", ""):
-        parts = _stream(behind, id, content, key)
+        parts = _stream(services, id, content, key)
         return StreamingResponse(parts, media_type=STREAM)
-    told = await behind.decisions.decide(id, content, key)
-    behind.metrics.decision(content["by"], told)
+    told = await services.decisions.decide(id, content, key)
+    services.metrics.decision(content["by"], told)
     return answered(told)
 
 
 @router.get("/instances/{id}/decisions/{number}", responses=refusals(404))
-async def decision(behind: Behind, id: Id, number: Number) -> models.Decision:
+async def decision(services: ServicesDep, id: Id, number: Number) -> models.Decision:
     """A decision that was made, and what became of it."""
-    return models.Decision(**await behind.decisions.decision(id, number))
+    return models.Decision(**await services.decisions.decision(id, number))
 
 
 @router.post(
     "/instances/{id}/decisions/{number}/confirm", responses=refusals(404, 409, 415, 429, 503)
 )
 async def confirm(
-    behind: Behind,
+    services: ServicesDep,
     id: Id,
     number: Number,
     asked: models.SettleRequest | None = None,
@@ -80,24 +80,24 @@ async def confirm(
 ) -> models.Settled:
     """Put a decision in force."""
     force = asked is not None and asked.force
-    return models.Settled(**await behind.decisions.settle(id, number, "confirm", force, key))
+    return models.Settled(**await services.decisions.settle(id, number, "confirm", force, key))
 
 
 @router.post("/instances/{id}/decisions/{number}/reject", responses=refusals(404, 409, 429, 503))
-async def reject(behind: Behind, id: Id, number: Number, key: Key = None) -> models.Settled:
+async def reject(services: ServicesDep, id: Id, number: Number, key: Key = None) -> models.Settled:
     """Say that a decision will not be put in force."""
-    return models.Settled(**await behind.decisions.settle(id, number, "reject", False, key))
+    return models.Settled(**await services.decisions.settle(id, number, "reject", False, key))
 
 
 @router.post("/instances/{id}/decisions/{number}/undo", responses=refusals(404, 409, 429, 503))
-async def undo(behind: Behind, id: Id, number: Number, key: Key = None) -> models.Settled:
+async def undo(services: ServicesDep, id: Id, number: Number, key: Key = None) -> models.Settled:
     """Take a confirmed decision back."""
-    return models.Settled(**await behind.decisions.settle(id, number, "undo", True, key))
+    return models.Settled(**await services.decisions.settle(id, number, "undo", True, key))
 
 
 @router.post("/decide", responses=refusals(415, 429, 503), dependencies=[AS_DECLARED])
 async def decide_once(
-    behind: Behind,
+    services: ServicesDep,
     file: Annotated[UploadFile, File(description="instance file of any format that lagco reads")],
     demands: Annotated[UploadFile | None, File(description="demands of a network, CSV")] = None,
     incumbent: Annotated[
@@ -115,7 +115,7 @@ async def decide_once(
     seed: Annotated[int, Form(ge=0, le=2**53)] = 42,
 ) -> models.Found:
     """Decide on an instance that is not kept: its files in, changes out."""
-    _check_controller(behind, by)
+    _check_controller(services, by)
     names, blobs = await contents(file=file, demands=demands, incumbent=incumbent, fixed=fixed)
     asked = {
         "names": names,
@@ -128,24 +128,24 @@ async def decide_once(
         "seed": seed,
         "round": 0,
     }
-    told = await behind.decisions.decide_once(asked, blobs)
-    behind.metrics.decision(by, told)
+    told = await services.decisions.decide_once(asked, blobs)
+    services.metrics.decision(by, told)
     return models.Found(**told)
 
 
-def _check_controller(behind: Served, by: str) -> None:
-    names = behind.options.controller_names
+def _check_controller(services: Services, by: str) -> None:
+    names = services.options.controller_names
     if by not in names:
         raise Fault(422, suggest("controller", by, names))
 
 
 async def _stream(
-    behind: Served, id: str, asked: dict[str, Any], key: str | None
+    services: Services, id: str, asked: dict[str, Any], key: str | None
 ) -> AsyncIterator[bytes]:
     """Better objectives as they are found, then the decision."""
     began = time.monotonic()
     news: asyncio.Queue[float | None] = asyncio.Queue()
-    deciding = asyncio.ensure_future(behind.decisions.decide(id, asked, key, news.put_nowait))
+    deciding = asyncio.ensure_future(services.decisions.decide(id, asked, key, news.put_nowait))
     deciding.add_done_callback(lambda _: news.put_nowait(None))
     while (objective := await news.get()) is not None:
         took = round(1000.0 * (time.monotonic() - began), 3)
@@ -161,7 +161,7 @@ async def _stream(
     except (WorkerLost, StoreError):
         yield _event("fault", json.loads(unavailable().document()))
         return
-    behind.metrics.decision(asked["by"], told)
+    services.metrics.decision(asked["by"], told)
     yield _event("decision", models.Decision(**told).model_dump())
 
 

@@ -13,18 +13,18 @@ from lagco.core.events import events_schema
 from lagco.problem_table import ENTRIES
 from lagco.problems import problem_class
 from lagco.serve.serving import models
-from lagco.serve.serving.asked import (
+from lagco.serve.serving.faults import Fault
+from lagco.serve.serving.live import Live
+from lagco.serve.serving.parameters import (
     AS_DECLARED,
     MOST_NUMBER,
-    Behind,
     Id,
     Key,
+    ServicesDep,
     answered,
     contents,
     refusals,
 )
-from lagco.serve.serving.faults import Fault
-from lagco.serve.serving.live import Live
 from lagco.serve.storing.store import Entry
 from lagco.serve.working.jobs import MOST_EVENTS
 from lagco.version import __version__
@@ -56,13 +56,13 @@ _EVENTS_BODY = {
 
 
 @router.get("/problems", responses=refusals())
-async def problems(behind: Behind) -> models.Served:
+async def problems(services: ServicesDep) -> models.Served:
     """What is served: problems, their events as JSON schemas, controllers."""
-    names = behind.options.problem_names
+    names = services.options.problem_names
     return models.Served(
         version=__version__,
         problems=[_problem(name) for name in names],
-        controllers=behind.options.controller_names,
+        controllers=services.options.controller_names,
     )
 
 
@@ -86,7 +86,7 @@ def _problem(name: str) -> models.ServedProblem:
     dependencies=[AS_DECLARED],
 )
 async def create(
-    behind: Behind,
+    services: ServicesDep,
     file: Annotated[UploadFile, File(description="instance file of any format that lagco reads")],
     demands: Annotated[UploadFile | None, File(description="demands of a network, CSV")] = None,
     incumbent: Annotated[
@@ -106,29 +106,29 @@ async def create(
     """Make a live instance of a file."""
     names, blobs = await contents(file=file, demands=demands, incumbent=incumbent, fixed=fixed)
     asked = {"names": names, "problem": problem, "max_changes": max_changes}
-    return _described(await behind.service.create(asked, blobs, key))
+    return _described(await services.service.create(asked, blobs, key))
 
 
 @router.get("/instances", responses=refusals())
-async def instances(behind: Behind) -> models.LiveInstances:
+async def instances(services: ServicesDep) -> models.LiveInstances:
     """All live instances."""
     return models.LiveInstances(
-        instances=[_described(live) for live in behind.service.lives.values()]
+        instances=[_described(live) for live in services.service.lives.values()]
     )
 
 
 @router.get("/instances/{id}", responses=refusals(404, 429, 503))
-async def state(behind: Behind, id: Id) -> models.LiveState:
+async def state(services: ServicesDep, id: Id) -> models.LiveState:
     """The present state: objective, configuration, what is fullest, what the page draws."""
-    live = behind.service.live(id)
-    found = await behind.service.look(id)
+    live = services.service.live(id)
+    found = await services.service.look(id)
     return models.LiveState(**{**_described(live).model_dump(), **found})
 
 
 @router.delete("/instances/{id}", status_code=204, responses=refusals(404, 503))
-async def delete(behind: Behind, id: Id) -> Response:
+async def delete(services: ServicesDep, id: Id) -> Response:
     """Forget a live instance and its history."""
-    await behind.service.delete(id)
+    await services.service.delete(id)
     return Response(status_code=204)
 
 
@@ -138,34 +138,34 @@ async def delete(behind: Behind, id: Id) -> Response:
     responses=refusals(404, 409, 429, 503),
     openapi_extra=_EVENTS_BODY,
 )
-async def events(behind: Behind, request: Request, id: Id, key: Key = None) -> Any:
+async def events(services: ServicesDep, request: Request, id: Id, key: Key = None) -> Any:
     """Let events happen, all of them or none."""
-    behind.service.live(id)
+    services.service.live(id)
     try:
         text = (await request.body()).decode()
     except UnicodeDecodeError:
         raise Fault(422, "body: not UTF-8") from None
-    return answered(await behind.service.events(id, text, key))
+    return answered(await services.service.events(id, text, key))
 
 
 @router.get("/instances/{id}/history", responses=refusals(404))
 async def history(
-    behind: Behind,
+    services: ServicesDep,
     id: Id,
     after: Annotated[int, Query(ge=0, le=MOST_NUMBER, description="place to go on from")] = 0,
     limit: Annotated[int, Query(ge=1, le=_MOST_ENTRIES)] = 100,
 ) -> models.History:
     """What happened, in order."""
-    live = behind.service.live(id)
-    found = await behind.service.journal.read(lambda reader: reader.history(id, after, limit))
+    live = services.service.live(id)
+    found = await services.service.journal.read(lambda reader: reader.history(id, after, limit))
     return models.History(entries=[_entry(entry) for entry in found], last=live.seq)
 
 
 @router.get("/instances/{id}/metrics", responses=refusals(404))
-async def metrics(behind: Behind, id: Id) -> models.LiveMetrics:
+async def metrics(services: ServicesDep, id: Id) -> models.LiveMetrics:
     """Figures of the latest decisions."""
-    behind.service.live(id)
-    found = await behind.service.journal.read(
+    services.service.live(id)
+    found = await services.service.journal.read(
         lambda reader: reader.latest(id, "decision", _MOST_DECISIONS)
     )
     told = [entry.told for entry in found]

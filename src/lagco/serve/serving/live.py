@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lagco.serve.serving.pool import Slot
-from lagco.serve.storing.store import Known
+from lagco.serve.storing.store import StoredInstance
 
 
 @dataclass(eq=False)
@@ -22,7 +22,7 @@ class Live:
         slot: of the worker that has it in memory.
         seq: of the last entry of its log.
         version: after the last entry that changed it.
-        decisions: so many were asked for.
+        decisions: number of decisions so far.
         objective: the last that is known.
         opened_by: number of the worker that has this version in memory; 0 where none has.
         lock: held while it is changed or decided on.
@@ -44,7 +44,7 @@ class Live:
     bucket: Bucket = field(default_factory=lambda: Bucket(0.0))
 
     @classmethod
-    def known(cls, known: Known, slot: Slot) -> Live:
+    def known(cls, known: StoredInstance, slot: Slot) -> Live:
         """A live instance from the store."""
         return cls(
             known.id,

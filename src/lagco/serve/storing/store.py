@@ -51,7 +51,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Known:
+class StoredInstance:
     """A live instance in the store.
 
     Attributes:
@@ -60,7 +60,7 @@ class Known:
         about: what was found in its files, as JSON values.
         seq: of its last entry; 0 without.
         version: after the last entry that changed it.
-        decisions: so many were asked for.
+        decisions: number of decisions so far.
         objective: the last that is known.
     """
 
@@ -128,7 +128,7 @@ class Reader:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def instances(self) -> Iterator[Known]:
+    def instances(self) -> Iterator[StoredInstance]:
         """All live instances, oldest first."""
         rows = self._database.run(
             """SELECT i.id, i.created, i.about,
@@ -140,7 +140,7 @@ class Reader:
             FROM lagco_instances i ORDER BY i.created, i.id"""
         )
         for id, created, about, *rest in rows:
-            yield Known(id, created, json.loads(about), *rest)
+            yield StoredInstance(id, created, json.loads(about), *rest)
 
     def named(self, key: str) -> str | None:
         """The live instance that was made by a request with a key."""

@@ -11,7 +11,7 @@ from lagco.core.problem import Problem
 from lagco.errors import InstanceError, LagcoError
 from lagco.instances.native import instance_bytes
 from lagco.serve.options import ServeOptions
-from lagco.serve.working.course import Course, Stale
+from lagco.serve.working.instance_state import InstanceState, Stale
 from lagco.serve.working.picture import picture_of
 from lagco.serve.working.uploads import instance_of, read_upload
 from lagco.store import parse_json, shown
@@ -27,8 +27,8 @@ Content = dict[str, Any]
 Answer = tuple[Content, Sequence[bytes]]
 
 
-class Desk:
-    """All live instances of a worker.
+class Jobs:
+    """Jobs of a worker on its live instances.
 
     Args:
         problems: classes of those that are served, by name.
@@ -45,7 +45,7 @@ class Desk:
         self._problems = problems
         self._options = options
         self._tell = tell
-        self._courses: OrderedDict[str, Course] = OrderedDict()
+        self._states: OrderedDict[str, InstanceState] = OrderedDict()
         self._jobs: Mapping[str, Callable[[Content, Sequence[bytes]], Answer]] = {
             "create": self._create,
             "events": self._events,
@@ -69,99 +69,99 @@ class Desk:
         except LagcoError as error:
             return _error("invalid", str(error))
         except MemoryError:
-            self._courses.clear()
+            self._states.clear()
             return _error("memory", "it needs more memory than a worker has")
 
     def _open(self, name: str, version: int, blobs: Sequence[bytes]) -> None:
         """Read a live instance, and let happen what happened since that version."""
         instance = instance_of(blobs[0])
-        course = Course(self._problems[instance.problem], instance, self._options.agent)
-        course.version = version
+        state = InstanceState(self._problems[instance.problem], instance, self._options.agent)
+        state.version = version
         for entry in blobs[1:]:
-            course.follow(parse_json(entry))
-        self._keep(name, course)
+            state.follow(parse_json(entry))
+        self._keep(name, state)
 
-    def _keep(self, name: str, course: Course) -> None:
-        self._courses[name] = course
-        self._courses.move_to_end(name)
-        while len(self._courses) > _KEPT:
-            self._courses.popitem(last=False)
+    def _keep(self, name: str, state: InstanceState) -> None:
+        self._states[name] = state
+        self._states.move_to_end(name)
+        while len(self._states) > _KEPT:
+            self._states.popitem(last=False)
 
-    def _course(self, asked: Content) -> Course:
+    def _state(self, asked: Content) -> InstanceState:
         """The live instance in the version that the server knows."""
-        course = self._courses.get(asked["id"])
-        if course is None or course.version != asked["version"]:
+        state = self._states.get(asked["id"])
+        if state is None or state.version != asked["version"]:
             raise NotOpen
-        self._courses.move_to_end(asked["id"])
-        return course
+        self._states.move_to_end(asked["id"])
+        return state
 
     def _create(self, asked: Content, blobs: Sequence[bytes]) -> Answer:
         cls, instance = read_upload(asked, blobs, self._problems, self._options)
-        course = Course(cls, instance, self._options.agent)
+        state = InstanceState(cls, instance, self._options.agent)
         about = {
             "problem": cls.name,
             "instance": instance.name,
             "size": instance.size,
             "maximise": bool(cls.maximise),
             "notes": [str(note) for note in instance.origin.get("notes", ())],
-            **course.summary(),
+            **state.summary(),
         }
-        self._keep(asked["id"], course)
+        self._keep(asked["id"], state)
         return about, [instance_bytes(instance)]
 
     def _events(self, asked: Content, blobs: Sequence[bytes]) -> Answer:
-        course = self._course(asked)
+        state = self._state(asked)
         events = events_in(asked["text"])
-        before = course.instance
-        course.follow({"events": events})
+        before = state.instance
+        state.follow({"events": events})
         try:
-            summary = course.summary()
+            summary = state.summary()
         except LagcoError:
-            course.instance, course.version = before, course.version - 1
+            state.instance, state.version = before, state.version - 1
             raise
         kinds = Counter(event["event"] for event in events)
         body = compact_json({"events": events}).encode()
-        return {**summary, "events": dict(kinds)}, (body, *_snapshot(course, asked))
+        return {**summary, "events": dict(kinds)}, (body, *_snapshot(state, asked))
 
     def _decide(self, asked: Content, blobs: Sequence[bytes]) -> Answer:
-        course = self._course(asked)
-        found = course.decide(asked, self._tell)
+        state = self._state(asked)
+        found = state.decide(asked, self._tell)
         put_in_force = asked["confirm"] and bool(found["rows"])
         if put_in_force:
-            course.follow({"rows": found["rows"]})
-        return found, _snapshot(course, asked) if put_in_force else ()
+            state.follow({"rows": found["rows"]})
+        return found, _snapshot(state, asked) if put_in_force else ()
 
     def _write(self, asked: Content, blobs: Sequence[bytes]) -> Answer:
-        course = self._course(asked)
-        course.check_rows(asked)
-        course.follow({"rows": asked["rows"]})
-        return course.summary(), _snapshot(course, asked)
+        state = self._state(asked)
+        state.check_rows(asked)
+        state.follow({"rows": asked["rows"]})
+        return state.summary(), _snapshot(state, asked)
 
     def _look(self, asked: Content, blobs: Sequence[bytes]) -> Answer:
-        course = self._course(asked)
-        cls, solution = course.cls, course.incumbent
-        values = cls.elements(course.instance, solution)
-        names = cls.element_names(course.instance)
+        state = self._state(asked)
+        cls, solution = state.cls, state.incumbent
+        values = cls.elements(state.instance, solution)
+        names = cls.element_names(state.instance)
         return {
-            **course.summary(),
-            "fullest": course.fullest(solution),
+            **state.summary(),
+            "fullest": state.fullest(solution),
             "configuration": {
-                name: cls.value_text(course.instance, element, values[element])
+                name: cls.value_text(state.instance, element, values[element])
                 for element, name in enumerate(names)
             },
-            "picture": picture_of(course),
+            "picture": picture_of(state),
         }, ()
 
     def _decide_once(self, asked: Content, blobs: Sequence[bytes]) -> Answer:
         cls, instance = read_upload(asked, blobs, self._problems, self._options)
-        course = Course(cls, instance, self._options.agent)
+        state = InstanceState(cls, instance, self._options.agent)
         if asked["text"]:
-            course.follow({"events": events_in(asked["text"])})
-        found = course.decide(asked, self._tell)
+            state.follow({"events": events_in(asked["text"])})
+        found = state.decide(asked, self._tell)
         return {**found, "problem": cls.name, "instance": instance.name}, ()
 
     def _close(self, asked: Content, blobs: Sequence[bytes]) -> Answer:
-        self._courses.pop(asked["id"], None)
+        self._states.pop(asked["id"], None)
         return {}, ()
 
 
@@ -169,8 +169,8 @@ class NotOpen(Exception):
     """The worker does not have the live instance in the version that the server means."""
 
 
-def _snapshot(course: Course, asked: Content) -> Sequence[bytes]:
-    return [instance_bytes(course.instance)] if asked.get("snapshot") else ()
+def _snapshot(state: InstanceState, asked: Content) -> Sequence[bytes]:
+    return [instance_bytes(state.instance)] if asked.get("snapshot") else ()
 
 
 def _error(kind: str, detail: str) -> Answer:

@@ -14,26 +14,26 @@ from lagco.instances.formats.networks.topology import node_names
 from lagco.problems.networks.network import network_of
 from lagco.problems.networks.problem import NetworkProblem
 from lagco.problems.placement import Placement
-from lagco.serve.working.course import Course, finite
+from lagco.serve.working.instance_state import InstanceState, finite
 
 #: elements of a problem without a picture of its own that are shown
 _MOST = 500
 
 
-def picture_of(course: Course) -> dict[str, Any]:
+def picture_of(state: InstanceState) -> dict[str, Any]:
     """Nodes and links with their use, machines on their hosts, or a list of elements."""
-    if issubclass(course.cls, NetworkProblem):
-        return _network(course)
-    if issubclass(course.cls, Placement):
-        return _cloud(course)
+    if issubclass(state.cls, NetworkProblem):
+        return _network(state)
+    if issubclass(state.cls, Placement):
+        return _cloud(state)
     return {"kind": "elements", "most": _MOST}
 
 
-def _network(course: Course) -> dict[str, Any]:
-    instance = course.instance
+def _network(state: InstanceState) -> dict[str, Any]:
+    instance = state.instance
     names, network = node_names(instance), network_of(instance)
-    use = dict(course.cls.fullest(instance, course.incumbent, most=2 * network.num_links))
-    weights = course.incumbent.tolist() if course.cls.present == "weights" else None
+    use = dict(state.cls.fullest(instance, state.incumbent, most=2 * network.num_links))
+    weights = state.incumbent.tolist() if state.cls.present == "weights" else None
     links = []
     for e, (u, v) in enumerate(instance.array("edges").T.tolist()):
         ways = [use.get(f"{names[u]}-{names[v]}"), use.get(f"{names[v]}-{names[u]}")]
@@ -71,10 +71,10 @@ def _positions(instance: Instance, nodes: int, edges: Array, down: Array | None)
     return found
 
 
-def _cloud(course: Course) -> dict[str, Any]:
-    instance, hosts = course.instance, course.incumbent
+def _cloud(state: InstanceState) -> dict[str, Any]:
+    instance, hosts = state.instance, state.incumbent
     demands, room = instance.array("vm_demands"), instance.array("pm_capacities")
-    names = course.cls.element_names(instance)
+    names = state.cls.element_names(instance)
     used = np.zeros(room.shape)
     np.add.at(used, hosts, demands)
     share = used / np.maximum(room, 1e-12)

@@ -14,7 +14,7 @@ from lagco.errors import InstanceError, LagcoError, UsageError, suggest
 from lagco.instances import Instance
 from lagco.instances.formats import read
 from lagco.instances.formats.registry import read_opened
-from lagco.live.contract import beginning
+from lagco.live.contract import live_instance
 from lagco.serve.options import ServeOptions
 from lagco.solving.changes.limiting import limits_from, with_incumbent
 
@@ -95,10 +95,10 @@ def _read(
     if "incumbent" in paths:
         instance = with_incumbent(cls, instance, paths["incumbent"])
     if "fixed" in paths:
-        instance = beginning(cls, instance, None)
+        instance = live_instance(cls, instance, None)
         limits = limits_from(cls, instance, paths["fixed"])
         instance = replace(instance, arrays={**instance.arrays, **limits})
-    return cls, beginning(cls, instance, asked.get("max_changes"))
+    return cls, live_instance(cls, instance, asked.get("max_changes"))
 
 
 def _check_size(instance: Instance, options: ServeOptions) -> None:

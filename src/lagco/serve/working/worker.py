@@ -11,14 +11,14 @@ from contextlib import suppress
 from lagco.core.events.changing import DAY
 from lagco.core.problem import Problem
 from lagco.errors import UsageError
-from lagco.live.contract import beginning
+from lagco.live.contract import live_instance
 from lagco.runtime.one_thread import one_thread
 from lagco.runtime.stopping import leave_signals_to_the_parent
 from lagco.serve.messages import Line
 from lagco.serve.options import ServeOptions
 from lagco.serve.working.confining import confine
-from lagco.serve.working.course import Course
-from lagco.serve.working.jobs import Desk, NotOpen
+from lagco.serve.working.instance_state import InstanceState
+from lagco.serve.working.jobs import Jobs, NotOpen
 from lagco.serve.working.picture import picture_of
 
 #: size of the instances that controllers are made warm on, turns of each decision, and changes
@@ -31,23 +31,26 @@ def warm(problems: Mapping[str, type[Problem]], options: ServeOptions) -> None:
         for cls in problems.values():
             if cls.defines("draw"):
                 _warm(
-                    Course(cls, beginning(cls, cls.generate(_SIZE), None), options.agent), options
+                    InstanceState(
+                        cls, live_instance(cls, cls.generate(_SIZE), None), options.agent
+                    ),
+                    options,
                 )
 
 
-def _warm(course: Course, options: ServeOptions) -> None:
+def _warm(state: InstanceState, options: ServeOptions) -> None:
     """Decide, let an event happen, decide again, with a budget of changes and without."""
     with suppress(UsageError):  # not every problem draws events
-        timeline = course.cls.draw_timeline(course.instance, until=DAY)
-        course.follow({"events": [next(iter(timeline)).event.as_dict()]})
+        timeline = state.cls.draw_timeline(state.instance, until=DAY)
+        state.follow({"events": [next(iter(timeline)).event.as_dict()]})
     for name in options.controller_names:
         for number, most in enumerate((None, _BUDGET, _BUDGET)):
             asked = {"by": name, "turns": _TURNS, "max_changes": most, "seed": 0, "round": number}
-            found = course.decide(asked)
+            found = state.decide(asked)
         if found["rows"]:
-            course.follow(found)
-    course.summary()
-    picture_of(course)
+            state.follow(found)
+    state.summary()
+    picture_of(state)
 
 
 @one_thread()
@@ -58,13 +61,13 @@ def work(address: str, problems: Mapping[str, type[Problem]], options: ServeOpti
     connection = socket.socket(socket.AF_UNIX)
     connection.connect(address)
     line = Line(connection)
-    desk = Desk(problems, options, lambda objective: line.send({"objective": objective}))
+    jobs = Jobs(problems, options, lambda objective: line.send({"objective": objective}))
     try:
         line.send({"pid": os.getpid()})
         while True:
             asked, blobs = line.receive()
             try:
-                content, results = desk.do(asked, blobs)
+                content, results = jobs.do(asked, blobs)
             except NotOpen:
                 content, results = {"error": "not-open", "detail": ""}, ()
             line.send({"done": content}, results)

@@ -161,7 +161,7 @@ def _comparison(
     }
 
 
-def improvement_table(ledger: Ledger, measure: str = "score") -> list[dict[str, Any]]:
+def improvement_table(ledger: Ledger) -> list[dict[str, Any]]:
     """Probability that a method does better than another on an unseen instance of a problem.
 
     Rows of ``setting``, ``problem``, ``first``, ``second``, ``probability``, ``low`` and ``high``
@@ -169,7 +169,7 @@ def improvement_table(ledger: Ledger, measure: str = "score") -> list[dict[str, 
     """
     groups: dict[tuple[str, str], dict[str, dict[str, Scores]]] = {}
     for (setting, problem, method, strategy), records in _grouped(ledger.records("run")).items():
-        scores = scores_of(records, measure)
+        scores = scores_of(records, "score")
         if len(scores):
             methods = groups.setdefault((setting, problem), {})
             methods.setdefault(method, {})[strategy] = scores
@@ -177,8 +177,6 @@ def improvement_table(ledger: Ledger, measure: str = "score") -> list[dict[str, 
     for (setting, problem), methods in sorted(groups.items()):
         for first, second in combinations(methods, 2):
             a, b = methods[first], methods[second]
-            if measure == "gap":
-                a, b = b, a
             shared = [strategy for strategy in a if strategy in b]
             if not shared:
                 continue

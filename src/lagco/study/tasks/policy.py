@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lagco.commands.evaluate import solver_evaluation
+from lagco.core.env import Previews
 from lagco.policies import POLICIES, plain_policy
 from lagco.problems import problem_class
 from lagco.study.running.code import code_version
@@ -58,7 +59,7 @@ def do(context: Context) -> Outcome:
     """Test the policy."""
     spec = context.spec
     cls = problem_class(spec["problem"])
-    if spec["policy"] == "greedy" and not hasattr(cls, "preview"):
+    if spec["policy"] == "greedy" and not issubclass(cls, Previews):
         return {"instances": [], "summary": None}, {}
     if spec["policy"] in POLICIES:
         tested, seconds = tested_policy(context, plain_policy(spec["policy"]))

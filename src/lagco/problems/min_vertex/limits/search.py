@@ -22,12 +22,7 @@ _HOTTEST = 0.7
 
 
 def annealed(
-    within: CoverLimits,
-    edges: Array,
-    near: Adjacency,
-    cover: Array | None,
-    seed: int,
-    effort: float,
+    within: CoverLimits, near: Adjacency, cover: Array | None, seed: int, effort: float
 ) -> Array:
     """The smallest cover met, from `cover` if it keeps to the limits, else from the incumbent."""
     chosen = within.before.copy()

@@ -1,7 +1,7 @@
-"""Distances to a destination after the weight of one link has changed, compiled.
+"""Incremental shortest paths: distances to a destination after one weight changed, compiled.
 
-Few nodes are nearer or farther then, often none at all: where the link is one of several equally
-good ways, or becomes one, only the splitting of flow changes.
+Mostly the distances of few nodes change, or of none: where the link is, or becomes, one of several
+shortest paths, only the splitting of flow changes.
 """
 
 from __future__ import annotations
@@ -14,9 +14,7 @@ from lagco.problems.ospf.routing.shortest_paths import FAR
 
 @njit(cache=True)
 def resettle(change, ways, tree, reached, new_tree, scratch):  # type: ignore[no-untyped-def]
-    """Write distances and order after one link got another weight; whether any changed.
-
-    Where none did, nothing is written.
+    """Write distances and order after one weight changed; False, without writing, if none did.
 
     change: ends of the link, its new and its old weight, and whether it leads only from the first
     to the second. ways: from `ways_of`, under the new weight. tree: distances and order, (n,) each,
@@ -41,7 +39,7 @@ def resettle(change, ways, tree, reached, new_tree, scratch):  # type: ignore[no
             if distance[heads[k]] + steps[k] == distance[u]:
                 return False
         copy_values(new_distance, distance)
-        count = _find_cut_off(u, first, heads, steps, distance, order, reached, moved, is_moved)
+        count = _find_cut_off(u, ways, tree, reached, moved, is_moved)
         _settle_cut_off(ways, new_distance, moved, is_moved, count)
     _sort(moved, count, new_distance)
     _merge(order, reached, new_distance, moved, is_moved, count, new_order)
@@ -52,7 +50,7 @@ def resettle(change, ways, tree, reached, new_tree, scratch):  # type: ignore[no
 
 @njit(cache=True)
 def _come_nearer(start, first, heads, steps, distance, moved, is_moved):  # type: ignore[no-untyped-def]
-    """Shorten distances from a node that has come nearer; list who has; return how many."""
+    """Propagate a shorter distance; list the nodes that came nearer and return their number."""
     moved[0] = start
     is_moved[start] = True
     count = 1
@@ -76,8 +74,10 @@ def _come_nearer(start, first, heads, steps, distance, moved, is_moved):  # type
 
 
 @njit(cache=True)
-def _find_cut_off(u, first, heads, steps, distance, order, reached, moved, is_moved):  # type: ignore[no-untyped-def]
-    """List the nodes all of whose shortest ways led over u, which has lost its only one."""
+def _find_cut_off(u, ways, tree, reached, moved, is_moved):  # type: ignore[no-untyped-def]
+    """List the nodes all of whose shortest paths led over u, which has lost its only one."""
+    first, heads, steps, _, _, _ = ways
+    distance, order = tree
     moved[0] = u
     is_moved[u] = True
     count = 1
@@ -102,7 +102,7 @@ def _find_cut_off(u, first, heads, steps, distance, order, reached, moved, is_mo
 
 @njit(cache=True)
 def _settle_cut_off(ways, distance, moved, is_moved, count):  # type: ignore[no-untyped-def]
-    """New distances of the nodes that were cut off (Dijkstra's algorithm among them)."""
+    """New distances of the nodes that were cut off, by Dijkstra's algorithm among them."""
     first, heads, steps, back_first, tails, back = ways
     for i in range(count):
         x = moved[i]
@@ -139,7 +139,7 @@ def _sort(nodes, count, distance):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _merge(order, reached, distance, moved, is_moved, count, new_order):  # type: ignore[no-untyped-def]
-    """The order in which the moved nodes stand where they belong."""
+    """Merge the moved nodes, sorted, into the order."""
     i = place = 0
     for k in range(reached):
         x = order[k]

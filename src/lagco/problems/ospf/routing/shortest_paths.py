@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from lagco.arrays import Array
+from lagco.problems.heap import pop_node, push_node
 from lagco.problems.networks.network import Network
 
 FAR = np.int64(1) << 40
@@ -239,7 +240,7 @@ def _settle_by_heap(target, first, heads, steps, entries, distance, order):  # t
     while waiting > 0:
         v, now = nodes[0], keys[0]
         waiting -= 1
-        _sift_down(nodes, keys, waiting)
+        pop_node(nodes, keys, waiting)
         if distance[v] != now:
             continue
         place = settled
@@ -252,11 +253,7 @@ def _settle_by_heap(target, first, heads, steps, entries, distance, order):  # t
             w, way = heads[k], now + steps[k]
             if way < distance[w]:
                 distance[w] = way
-                at = waiting
-                while at > 0 and keys[(at - 1) >> 1] > way:
-                    nodes[at], keys[at] = nodes[(at - 1) >> 1], keys[(at - 1) >> 1]
-                    at = (at - 1) >> 1
-                nodes[at], keys[at] = w, way
+                push_node(nodes, keys, waiting, w, way)
                 waiting += 1
     for place in range(settled, n):
         order[place] = target
@@ -264,27 +261,13 @@ def _settle_by_heap(target, first, heads, steps, entries, distance, order):  # t
 
 
 @njit(cache=True)
-def _sift_down(nodes, keys, count):  # type: ignore[no-untyped-def]
-    """Take the first entry away; the last one, at `count`, finds its place among the others."""
-    node, key = nodes[count], keys[count]
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= count:
-            break
-        if child + 1 < count and keys[child + 1] < keys[child]:
-            child += 1
-        if keys[child] >= key:
-            break
-        nodes[at], keys[at] = nodes[child], keys[child]
-        at = child
-    nodes[at], keys[at] = node, key
+def spread(begin, star, steps, ecmp, tree, flow, tight, loads):  # type: ignore[no-untyped-def]
+    """Route the flow (n,) of the nodes up to ``order[begin]`` to the destination, adding to loads.
 
-
-@njit(cache=True)
-def spread(begin, star, steps, ecmp, distance, order, flow, tight, loads):  # type: ignore[no-untyped-def]
-    """Let the flow waiting at the nodes ``order[begin]``, … , run down to the destination."""
+    tree: distances and order, (n,) each. tight: scratch (n,).
+    """
     first, heads, arcs = star
+    distance, order = tree
     target = order[0]
     for place in range(begin, 0, -1):
         v = order[place]
@@ -316,7 +299,7 @@ def aggregate_loads(target, setting, steps, distance, order, settled, flow, load
     tight = np.empty(d_first.shape[0], dtype=np.int64)
     for d in range(d_first[target], d_first[target + 1]):
         flow[d_sources[d]] += d_volumes[d]
-    spread(settled - 1, star, steps, ecmp, distance, order, flow, tight, loads)
+    spread(settled - 1, star, steps, ecmp, (distance, order), flow, tight, loads)
 
 
 @njit(cache=True)

@@ -1,1 +1,1 @@
-"""Search for weights that keeps to limits and looks at several scenarios."""
+"""Search for weights within limits, over several scenarios."""

@@ -109,7 +109,7 @@ def anneal(
     if len(choice.free) and choice.most != 0:
         queue = heap_of(prepared.scenarios.network)
         stream = random_stream(seed)
-        _anneal(*prepared, best, moves, hottest, queue, stream, stop_flag())
+        _anneal(prepared, best, moves, hottest, queue, stream, stop_flag())
     return best
 
 
@@ -197,7 +197,7 @@ def _proposed_weight(scenarios, routing, choice, weights, link, stream):  # type
 
 
 @njit(cache=True)
-def _proposed_link(scenarios, routing, choice, fullest, stream):  # type: ignore[no-untyped-def]
+def _proposed_link(scenarios, choice, fullest, stream):  # type: ignore[no-untyped-def]
     """A link that may change, often near the fullest arc; -1 where none came up."""
     network = scenarios.network
     if next_float(stream) >= FULL:
@@ -228,13 +228,12 @@ def _changed_link(weights, before, count, stream):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True)
-def _anneal(  # type: ignore[no-untyped-def]
-    scenarios, routing, choice, best, moves, hottest, queue, stream, stop
-):
+def _anneal(prepared, best, moves, hottest, queue, stream, stop):  # type: ignore[no-untyped-def]
     """Leave in `best` the weights with the lowest joint utilisation met, from there on.
 
     Where the number of changes is at its limit, a change goes with one that is taken back.
     """
+    scenarios, routing, choice = prepared
     inverse = 1.0 / scenarios.network.capacities
     weights = best.copy()
     route_all(scenarios, routing, weights, queue)
@@ -250,7 +249,7 @@ def _anneal(  # type: ignore[no-untyped-def]
         if scenarios.mean:
             s = next_below(stream, ranks.shape[0])
         fullest = fullest_arc(routing.loads[s], inverse)
-        link = _proposed_link(scenarios, routing, choice, fullest, stream)
+        link = _proposed_link(scenarios, choice, fullest, stream)
         if link < 0:
             continue
         new = _proposed_weight(scenarios, routing, choice, weights, link, stream)

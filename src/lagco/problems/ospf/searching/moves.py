@@ -11,8 +11,8 @@ from lagco.arrays import Array
 from lagco.core.candidates import Columns
 from lagco.core.changes.moves import Moves, ranks
 from lagco.instances import Instance
-from lagco.problems.networks.kernels import fullest_arc, top_uses
-from lagco.problems.ospf.foresight import stretched
+from lagco.problems.networks.kernels import fullest_arc, stretched, top_uses
+from lagco.problems.networks.network import differs_only_in
 from lagco.problems.ospf.searching.annealing import Prepared, prepare
 from lagco.problems.ospf.searching.state import CUT, change, heap_of, load, route_all
 from lagco.problems.ospf.searching.transfers import (
@@ -68,13 +68,14 @@ class WeightMoves(Moves):
 
     def begin(self, instance: Instance) -> None:
         """See :class:`~lagco.core.changes.moves.Moves`."""
-        if self._prepared is None or not self._follows(instance):
+        before = self._instance
+        if self._prepared is None or not differs_only_in(instance, before, "volumes", "weights"):
             self._load(instance)
         else:
             scenarios, routing, choice = self._prepared
-            before = instance.array("weights").astype(np.int64)
-            self._prepared = Prepared(scenarios, routing, choice._replace(before=before))
-            self.go_to(before)
+            weights = instance.array("weights").astype(np.int64)
+            self._prepared = Prepared(scenarios, routing, choice._replace(before=weights))
+            self.go_to(weights)
             volumes = instance.array("volumes")[self._grouping]
             others = self._targets[volumes != scenarios.volumes[0]]
             scenarios.volumes[0] = volumes
@@ -82,20 +83,6 @@ class WeightMoves(Moves):
         self._instance = instance
         self._measure()
         self._start = self.value
-
-    def _follows(self, instance: Instance) -> bool:
-        """Whether only volumes and weights differ from those of the instance before."""
-        before = self._instance
-        if before is None or before.params != instance.params or "failed" in instance.arrays:
-            return False
-        if before.arrays.keys() != instance.arrays.keys():
-            return False
-        own = {"volumes", "weights"}
-        return all(
-            instance.arrays[name] is before.arrays[name]
-            for name in before.arrays
-            if name not in own
-        )
 
     def _load(self, instance: Instance) -> None:
         self._prepared = prepare(instance)
@@ -140,11 +127,9 @@ class WeightMoves(Moves):
 
     def describe(self) -> Array:
         """See :class:`~lagco.core.changes.moves.Moves`."""
-        scenarios, routing, choice = self._at()
         count = _describe(
-            scenarios,
-            routing,
-            (choice.before, choice.lowest, choice.highest, self._free, choice.most),
+            self._at(),
+            self._free,
             self._weights,
             (self._inverse, self._prices, self._table, self._effects),
             (self._up, self._down, self._fine),
@@ -208,12 +193,11 @@ def _set_prices(loads, inverse, largest, fullest, prices):  # type: ignore[no-un
 
 
 @njit(cache=True)
-def _describe(  # type: ignore[no-untyped-def]
-    scenarios, routing, choice, weights, scratch, changes, start, moves, each
-):
+def _describe(prepared, free, weights, scratch, changes, start, moves, each):  # type: ignore[no-untyped-def]
     """Write all moves and their columns, but for ranks; return how many there are."""
+    scenarios, routing, choice = prepared
     inverse, prices, table, effects = scratch
-    before, lowest, highest, free, most = choice
+    before, lowest, highest, most = choice.before, choice.lowest, choice.highest, choice.most
     up, down, fine = changes
     edges, directed = scenarios.network.edges, scenarios.network.directed
     loads, largest = routing.loads[0], routing.largest[0]

@@ -1,4 +1,4 @@
-"""A look at every single change of a weight, over all weights that matter, compiled."""
+"""Evaluation of every single change of a weight, over all weights that matter, compiled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lagco.problems.ospf.searching.annealing import Prepared, joint_energy, keep
 from lagco.problems.ospf.searching.state import CUT, change, follow, heap_of, joint, route_all
 from lagco.runtime.stopping import stop_flag
 
-#: scenarios whose routes say which weights matter, the fullest ones
+#: scenarios, the fullest ones, whose routes determine which weights matter
 _ASKED = 3
 
 
@@ -19,7 +19,7 @@ class WeightChanges:
     """Single changes of weights; see :class:`~lagco.core.changes.few.Neighbourhood`.
 
     Args:
-        prepared: the instance as searches take it.
+        prepared: the instance, prepared for searches.
     """
 
     def __init__(self, prepared: Prepared) -> None:
@@ -47,16 +47,16 @@ class WeightChanges:
         return Singles(links[:count], values[:count], merits[0, :count], merits[1, :count])
 
 
-def few_changes(prepared: Prepared, weights: Array | None, seed: int, looks: int) -> Array:
+def few_changes(prepared: Prepared, weights: Array | None, seed: int, evaluations: int) -> Array:
     """The best weights of beams and exchanges within a budget of few changes."""
     choice = prepared.choice
     most = choice.most - int((choice.start != choice.before).sum())
     if not len(choice.free) or most < 1:
         return choice.start.copy()
     start = weights if weights is not None and keeps(choice, weights) else None
-    look, stop = WeightChanges(prepared), stop_flag()
-    search = FewChanges(look, choice.start, most, seed, lambda: bool(stop[0]))
-    return search.run(looks, start)
+    changes, stop = WeightChanges(prepared), stop_flag()
+    search = FewChanges(changes, choice.start, most, seed, lambda: bool(stop[0]))
+    return search.run(evaluations, start)
 
 
 @njit(cache=True)

@@ -242,7 +242,7 @@ def _load(scenarios, routing, s, target, tree, part):  # type: ignore[no-untyped
         routing.flow[sources[d]] += volumes[s, d]
     spread(
         routing.reached[target] - 1, star_of(scenarios.network), routing.steps[s], scenarios.ecmp,
-        tree[0], tree[1], routing.flow, routing.tight, part,
+        tree, routing.flow, routing.tight, part,
     )  # fmt: skip
 
 

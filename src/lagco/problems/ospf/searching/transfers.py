@@ -1,9 +1,8 @@
-"""First-order effects of any change of a weight: how much traffic it moves, and what that brings.
+"""First-order effects of changes of weights: traffic that moves, and the change of costs.
 
-A transfer is traffic of one node to one destination that leaves an arc, or comes to it, once the
-weight of its link has changed by more than a gap. Nodes further up are taken not to change their
-next hops. Every change of a link, however large, is then a sum over the transfers with smaller
-gaps.
+A transfer is traffic of one node to one destination that leaves an arc, or moves onto it, once the
+weight of its link has changed by more than a gap, assuming that nodes upstream keep their next
+hops. The effect of any change of a link is then a sum over the transfers with smaller gaps.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from lagco.arrays import Array
 from lagco.problems.ospf.searching.state import CUT
 
 LEAVING, COMING = 0, 1
-#: changes per link and direction that are looked at
+#: changes per link and direction that are evaluated
 RUNGS = 4
 #: prices that arcs have, and columns of `effects`: traffic moved, then what is saved by each price
 PRICES, MOVED = 3, 0
@@ -44,7 +43,7 @@ def empty_transfers(nodes: int, arcs: int) -> Transfers:
 
 @njit(cache=True)
 def _note(table, row, kind, arc, gap, partly, amount):  # type: ignore[no-untyped-def]
-    """Write a row but for what it saves; return what is written to."""
+    """Write a row without its savings, and return the array for these."""
     where, amounts = table.where[row], table.amounts[row]
     where[0], where[1], where[2] = kind, arc, gap
     amounts[0], amounts[1] = partly, amount

@@ -1,9 +1,8 @@
 """Looking ahead in `placement`, compiled: surveys of all moves, chains of moves, and candidates.
 
-A move rarely pays alone: a PM is worth leaving once all its VMs have left, a PM worth going to once
-the VM's peers, or enough VMs of any kind, come too. A chain begins with a move and goes on greedily
-in one of these three ways; its value is the gain in J over a power of the number of moves, at its
-best end.
+A single move rarely gains: leaving a PM pays once all its VMs have left, going to one once the VM's
+peers, or enough VMs of any kind, follow. A chain continues a move greedily in one of these three
+ways; its value is the largest gain in J over a power of the number of moves, at any of its ends.
 Gains are in units of 1 / V, so that they do not shrink with the number of VMs.
 """
 
@@ -121,7 +120,7 @@ class Progress(NamedTuple):
     Attributes:
         mean: J now
         best: the highest so far
-        ages: (k,) steps since the VMs of the moves looked at moved
+        ages: (k,) steps since the VMs of the candidate moves moved
         previous: (V,) PMs that the VMs left last, -1 where they did not move
     """
 
@@ -132,9 +131,7 @@ class Progress(NamedTuple):
 
 
 @njit(cache=True)
-def survey_moves(  # type: ignore[no-untyped-def]
-    cloud, state, latencies, bounds, parts, recent, values, prospects, mean, best
-):
+def survey_moves(objective, state, parts, recent, values, prospects, mean, best):  # type: ignore[no-untyped-def]
     """Write to `values` (V, P) what each move promises at first sight; the lowest where invalid.
 
     That is V x its gain, more for VMs of a PM with few of them, since this may be empty soon.
@@ -144,6 +141,7 @@ def survey_moves(  # type: ignore[no-untyped-def]
 
     parts: from `all_parts`.
     """
+    cloud, latencies, bounds = objective
     vms, pms = values.shape
     terms = np.empty(COUNT)
     highest = np.full(pms, _LOWEST)

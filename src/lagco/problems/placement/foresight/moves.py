@@ -77,20 +77,21 @@ class MigrationMoves(Moves):
 
     def begin(self, instance: Instance) -> None:
         """See :class:`~lagco.core.changes.moves.Moves`."""
-        self._cloud, self._latencies, self._bounds, rules = prepared(instance)
+        self._objective, rules = prepared(instance)
+        self._cloud = self._objective.cloud
         cloud, hosts = self._cloud, np.array(instance.array("allocation"), dtype=np.int64)
         if rules is None:
             rules = Rules(hosts, np.zeros(len(hosts), dtype=np.bool_), len(hosts))
         self._rules = rules._replace(before=hosts)
         self._state: State = empty_state(cloud)
         copy_values(self._state.allocation, hosts)
-        finish(cloud, self._latencies, self._state)
+        finish(cloud, self._objective.latencies, self._state)
         each = max(_LEAST, _LISTED // cloud.num_vms)
         self._kept = min(each, cloud.num_pms - 1) or 1
         self._each = COLUMNS.records(self._kept * cloud.num_vms)
         self._moves = np.empty((self._kept * cloud.num_vms, 2), dtype=np.int64)
         self._start = np.zeros(3)
-        self._start[:] = _standing(cloud, self._bounds, self._state)
+        self._start[:] = _standing(cloud, self._objective.bounds, self._state)
         self._excused = np.zeros(cloud.num_pms, dtype=np.bool_)
         self._excused[_overfull(cloud, self._state, self._excused)] = True
         self._together = _shared(cloud, self._state)
@@ -98,20 +99,18 @@ class MigrationMoves(Moves):
 
     def go_to(self, solution: Array) -> None:
         """See :class:`~lagco.core.changes.moves.Moves`."""
-        _go_to(self._cloud, self._latencies, self._state, np.asarray(solution, dtype=np.int64))
+        _go_to(self._objective, self._state, np.asarray(solution, dtype=np.int64))
         self._measure()
 
     def _measure(self) -> None:
         self.solution = self._state.allocation.copy()
-        value, level = _measured(self._cloud, self._bounds, self._state, self._start)
+        value, level = _measured(self._objective, self._state, self._start)
         self.value, self.level = float(value), float(level)
 
     def describe(self) -> Array:
         """See :class:`~lagco.core.changes.moves.Moves`."""
         count = _describe(
-            self._cloud,
-            self._latencies,
-            self._bounds,
+            self._objective,
             self._rules,
             self._state,
             self._start,
@@ -127,9 +126,9 @@ class MigrationMoves(Moves):
     def preview(self, moves: Array) -> tuple[Array, Array]:
         """See :class:`~lagco.core.changes.moves.Moves`."""
         values, levels = np.empty(len(moves)), np.empty(len(moves))
-        known = self._cloud, self._latencies, self._bounds, self._state, self._start
-        _preview(*known, self._moves[moves], values, levels)
-        impossible = self._impossible(self._moves[moves])
+        migrations = self._moves[moves]
+        _preview(self._objective, self._state, self._start, migrations, values, levels)
+        impossible = self._impossible(migrations)
         values[impossible], levels[impossible] = np.inf, np.inf
         return values, levels
 
@@ -157,8 +156,9 @@ class MigrationMoves(Moves):
 
 
 @njit(cache=True)
-def _go_to(cloud, latencies, state, hosts):  # type: ignore[no-untyped-def]
+def _go_to(objective, state, hosts):  # type: ignore[no-untyped-def]
     """Move all VMs that are elsewhere."""
+    cloud, latencies, _ = objective
     for v in range(hosts.shape[0]):
         source, p = state.allocation[v], hosts[v]
         if source != p:
@@ -167,7 +167,7 @@ def _go_to(cloud, latencies, state, hosts):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _overfull(cloud, state, excused):  # type: ignore[no-untyped-def]
-    """PMs that hold more than they have room for, but for those that are excused or emptied."""
+    """PMs that are used beyond their room, except excused ones and those to be emptied."""
     found = np.zeros(state.head.shape[0], np.bool_)
     for p in range(found.shape[0]):
         if cloud.room[p, PE] >= 0.0 and not excused[p]:
@@ -215,8 +215,9 @@ def _level(mean, near, stuck, cloud, bounds, start):  # type: ignore[no-untyped-
 
 
 @njit(cache=True)
-def _measured(cloud, bounds, state, start):  # type: ignore[no-untyped-def]
+def _measured(objective, state, start):  # type: ignore[no-untyped-def]
     """Value and level of the state."""
+    cloud, _, bounds = objective
     mean, near, stuck = _standing(cloud, bounds, state)
     return stuck - mean, _level(mean, near, stuck, cloud, bounds, start)
 
@@ -245,8 +246,9 @@ def _pieces_after(v, p, cloud, state):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _preview(cloud, latencies, bounds, state, start, moves, values, levels):  # type: ignore[no-untyped-def]
+def _preview(objective, state, start, moves, values, levels):  # type: ignore[no-untyped-def]
     """Value and level after each migration alone, exactly."""
+    cloud, latencies, bounds = objective
     terms = np.empty(COUNT)
     _, near, stuck = _standing(cloud, bounds, state)
     for i in range(moves.shape[0]):
@@ -261,8 +263,9 @@ def _preview(cloud, latencies, bounds, state, start, moves, values, levels):  # 
 
 
 @njit(cache=True)
-def _describe(cloud, latencies, bounds, rules, state, start, kept, moves, each):  # type: ignore[no-untyped-def]
-    """Write the moves that promise most of every VM, and their columns but for ranks; how many."""
+def _describe(objective, rules, state, start, kept, moves, each):  # type: ignore[no-untyped-def]
+    """Write the best moves of every VM and their columns without ranks; returns their number."""
+    cloud, latencies, bounds = objective
     vms, pms = cloud.demands.shape[0], cloud.capacities.shape[0]
     now, terms = np.empty(COUNT), np.zeros(COUNT)
     terms_of(state.totals, cloud, now)

@@ -1,7 +1,7 @@
-"""Migrations in order: after every single one all capacities and groups apart are kept to.
+"""Order of migrations in which each one respects capacities and anti-affinity groups.
 
-Moves are made as soon as there is room. Where none can be made, one of the VMs makes room by
-waiting on a third PM. The search is no exhaustive one: what no order is found for is said by name.
+Moves are made as soon as there is room. If none is possible, a VM makes room by waiting on a third
+PM. The search is not exhaustive: VMs for which no order is found are reported by name.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from lagco.problems.placement.state import (
     terms_of,
     totals_left,
 )
-from lagco.problems.placement.terms import COUNT, bounds_of, mean_of_terms
+from lagco.problems.placement.terms import COUNT, Objective, bounds_of, mean_of_terms
 from lagco.problems.random_stream import next_below, next_float, random_stream
 from lagco.runtime.stopping import stop_flag
 
@@ -51,17 +51,17 @@ def solve_allocation(instance: Instance, seed: int, effort: float = 1.0) -> Solv
     J has the bounds that evaluating a solution takes: the sweeps' where the instance has them.
     Where it has none, annealing starts from the best of sweeps that are made here.
     """
-    cloud, links = cloud_of(instance), links_of(instance)
+    cloud, latencies = cloud_of(instance), Latencies(links_of(instance))
     sweeps = instance.references.sweeps
     if sweeps is None or cloud.num_pms > MATRIX_LIMIT:  # which the sweeps refuse
         sweeps = sweep_allocations(instance, SWEEPS, seed)
-    bounds = bounds_of(instance, cloud, Latencies(links))
-    latencies = Latencies(links).matrix
-    state = empty_state(cloud)
+    assert latencies.matrix is not None
+    bounds = bounds_of(instance, cloud, latencies)
+    objective, state = Objective(cloud, latencies.matrix, bounds), empty_state(cloud)
     best = np.array(sweeps.best_solution, dtype=np.int64)
     moves = int(effort * MOVES) // RESTARTS
     stream = random_stream(seed)
-    anneal(cloud, latencies, bounds, RESTARTS, HOTTEST, moves, state, best, stream, stop_flag())
+    anneal(objective, RESTARTS, HOTTEST, moves, state, best, stream, stop_flag())
     value = mean_of(instance, cloud, state, best, bounds)
     return SolverReference(value, "best-known", "annealing", best)
 
@@ -73,15 +73,15 @@ def improve_allocation(
 
     J has the bounds that evaluating a solution takes: the sweeps' where the instance has them.
     """
-    cloud, latencies, bounds, rules = prepared(instance)
-    best = np.array(_begins(instance, cloud, rules, allocation), dtype=np.int64)
-    moves, state, stream = int(effort * MOVES), empty_state(cloud), random_stream(seed)
+    objective, rules = prepared(instance)
+    best = np.array(_begins(instance, objective.cloud, rules, allocation), dtype=np.int64)
+    moves, state, stream = int(effort * MOVES), empty_state(objective.cloud), random_stream(seed)
     if rules is None:
         hottest = HOTTEST if allocation is None else WARM
-        anneal(cloud, latencies, bounds, 1, hottest, moves, state, best, stream, stop_flag())
+        anneal(objective, 1, hottest, moves, state, best, stream, stop_flag())
         return best
     heat = HEAT if allocation is None else WARM_HEAT
-    anneal_within(cloud, latencies, bounds, rules, heat, moves, state, best, stream, stop_flag())
+    anneal_within(objective, rules, heat, moves, state, best, stream, stop_flag())
     return best
 
 
@@ -105,8 +105,8 @@ def _begins(instance: Instance, cloud: Cloud, rules: Rules | None, given: Array 
 
 
 @lru_cache(maxsize=2)
-def prepared(instance: Instance) -> tuple[Cloud, Array, Array, Rules | None]:
-    """Cloud, latencies, bounds and limits, kept while one instance is improved again and again."""
+def prepared(instance: Instance) -> tuple[Objective, Rules | None]:
+    """Objective and limits, cached while one instance is improved again and again."""
     cloud, latencies = cloud_of(instance), Latencies.of(links_of(instance))
     matrix = latencies.matrix
     if matrix is None and not cloud.volumes.any():
@@ -116,18 +116,18 @@ def prepared(instance: Instance) -> tuple[Cloud, Array, Array, Rules | None]:
             f"instance {instance.name!r}: local search needs all latencies, which are kept up to "
             f"{MATRIX_LIMIT} PMs; it has {cloud.num_pms}. Use it without sweeps and solver"
         )
-    return cloud, matrix, bounds_of(instance, cloud, latencies), rules_of(instance)
+    bounds = bounds_of(instance, cloud, latencies)
+    return Objective(cloud, matrix, bounds), rules_of(instance)
 
 
 @njit(cache=True, nogil=True)
-def anneal(  # type: ignore[no-untyped-def]
-    cloud, latencies, bounds, runs, hottest, moves, state, best, stream, stop
-):
+def anneal(objective, runs, hottest, moves, state, best, stream, stop):  # type: ignore[no-untyped-def]
     """Leave in `best` the highest J met in `runs` runs of `moves` moves, the first from there; J.
 
     Each run starts from the best allocation so far, hot enough to leave it behind. All ends early
     when stop (1,) is set.
     """
+    cloud, latencies, bounds = objective
     vms, pms = cloud.demands.shape[0], cloud.capacities.shape[0]
     terms, parts = np.empty(COUNT), all_parts(cloud)
     record, warm = -np.inf, hottest

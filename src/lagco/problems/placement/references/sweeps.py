@@ -24,7 +24,7 @@ from lagco.problems.placement.state import (
     terms_after,
     terms_of,
 )
-from lagco.problems.placement.terms import COUNT, TERMS, mean_of_terms, plain_bounds
+from lagco.problems.placement.terms import COUNT, TERMS, Objective, mean_of_terms, plain_bounds
 from lagco.problems.random_stream import choose_in_proportion, next_below, next_float, random_stream
 from lagco.runtime.stopping import stop_flag
 
@@ -55,15 +55,16 @@ def sweep_allocations(instance: Instance, sweeps: int, seed: int) -> SweepRefere
     plain = first_fit(cloud)
     if plain is None:
         raise InstanceError(f"instance {instance.name!r}: first fit finds no room for every VM")
-    args = (cloud, latencies.matrix, dominant_demand(cloud))
+    assert latencies.matrix is not None
+    weight, scale, stop = dominant_demand(cloud), plain_bounds(cloud, latencies), stop_flag()
+    objective = Objective(cloud, latencies.matrix, scale)
     allocate(cloud, links, plain, state)
-    scale = plain_bounds(cloud, latencies)
-    stop = stop_flag()
-    met = _settled(_gather_bounds(*args, scale, sweeps, state, random_stream(seed), stop))
+    met = _settled(_gather_bounds(objective, weight, sweeps, state, random_stream(seed), stop))
     met[len(TERMS) :] = scale[len(TERMS) :]  # which needs no other bounds
     bounds = np.column_stack([met, weights_of(instance)])
     allocate(cloud, links, plain, state)
-    best, worst = _rank(*args, bounds, sweeps, state, other, random_stream(seed), stop)
+    objective = objective._replace(bounds=bounds)
+    best, worst = _rank(objective, weight, sweeps, state, other, random_stream(seed), stop)
     return SweepReference(
         best=mean_of(instance, cloud, state, best, bounds),
         worst=mean_of(instance, cloud, state, worst, bounds),
@@ -167,12 +168,13 @@ def _widen(bounds, terms):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _refine(cloud, latencies, scale, mixture, state, met, record, best, stream):  # type: ignore[no-untyped-def]
+def _refine(objective, mixture, state, met, record, best, stream):  # type: ignore[no-untyped-def]
     """Rounds of moves that raise the mixture of terms.
 
     Widens `met` by every allocation, and keeps the best merit and its allocation in `best` and
     `record`.
     """
+    cloud, latencies, scale = objective
     vms, pms = cloud.demands.shape[0], cloud.capacities.shape[0]
     terms = np.empty(COUNT)
     gains = np.empty(MOVES)
@@ -210,8 +212,9 @@ def _refine(cloud, latencies, scale, mixture, state, met, record, best, stream):
 
 
 @njit(cache=True, nogil=True)
-def _gather_bounds(cloud, latencies, weight, scale, sweeps, state, stream, stop):  # type: ignore[no-untyped-def]
+def _gather_bounds(objective, weight, sweeps, state, stream, stop):  # type: ignore[no-untyped-def]
     """Lowest and highest value of every term in any allocation met: (6, 2)."""
+    cloud, latencies, _ = objective
     vms = cloud.demands.shape[0]
     order = np.empty(vms, dtype=np.int64)
     keys = np.empty(vms)
@@ -236,13 +239,14 @@ def _gather_bounds(cloud, latencies, weight, scale, sweeps, state, stream, stop)
                 if k != alone:
                     mixture[k] = 0.0
         best[0] = -np.inf
-        _refine(cloud, latencies, scale, mixture, state, met, record, best, stream)
+        _refine(objective, mixture, state, met, record, best, stream)
     return met
 
 
 @njit(cache=True, nogil=True)
-def _rank(cloud, latencies, weight, bounds, sweeps, state, other, stream, stop):  # type: ignore[no-untyped-def]
+def _rank(objective, weight, sweeps, state, other, stream, stop):  # type: ignore[no-untyped-def]
     """Allocations of the highest and of the lowest J met."""
+    cloud, latencies, bounds = objective
     vms = cloud.demands.shape[0]
     order = np.empty(vms, dtype=np.int64)
     keys = np.empty(vms)
@@ -252,7 +256,7 @@ def _rank(cloud, latencies, weight, bounds, sweeps, state, other, stream, stop):
     downward = -upward
     highest, lowest = state.allocation.copy(), state.allocation.copy()
     best, worst = np.full(1, -np.inf), np.full(1, -np.inf)
-    _refine(cloud, latencies, bounds, upward, state, met, highest, best, stream)
+    _refine(objective, upward, state, met, highest, best, stream)
     for _ in range(sweeps):
         if stop[0]:
             break
@@ -260,6 +264,6 @@ def _rank(cloud, latencies, weight, bounds, sweeps, state, other, stream, stop):
             continue
         copy_values(other.allocation, state.allocation)
         finish(cloud, latencies, other)
-        _refine(cloud, latencies, bounds, upward, state, met, highest, best, stream)
-        _refine(cloud, latencies, bounds, downward, other, met, lowest, worst, stream)
+        _refine(objective, upward, state, met, highest, best, stream)
+        _refine(objective, downward, other, met, lowest, worst, stream)
     return highest, lowest

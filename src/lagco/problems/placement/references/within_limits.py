@@ -63,14 +63,13 @@ def rules_of(instance: Instance) -> Rules | None:
 
 
 @njit(cache=True, nogil=True)
-def anneal_within(  # type: ignore[no-untyped-def]
-    cloud, latencies, bounds, rules, hottest, moves, state, best, stream, stop
-):
+def anneal_within(objective, rules, hottest, moves, state, best, stream, stop):  # type: ignore[no-untyped-def]
     """Leave in `best` the best allocation met, fewest faults first; its J.
 
     It begins there, with `moves` proposals, as hot as the changes of J of the first moves, times
     `hottest`; ends early when stop (1,) is set.
     """
+    cloud, latencies, bounds = objective
     vms = cloud.demands.shape[0]
     copy_values(state.allocation, best)
     finish(cloud, latencies, state)
@@ -303,7 +302,7 @@ def _faults_at(cloud, state, moved, targets, touched, size):  # type: ignore[no-
 
 @njit(cache=True)
 def _faults_of(v, cloud, state, touched):  # type: ignore[no-untyped-def]
-    """A VM on a PM to be emptied, and its pairs; those of two VMs that are looked at count half."""
+    """Faults of a VM: a PM to be emptied, and its pairs; pairs of two touched VMs count half."""
     p = state.allocation[v]
     found = 1.0 if cloud.room[p, 0] < 0.0 else 0.0
     for k in range(cloud.strange_first[v], cloud.strange_first[v + 1]):

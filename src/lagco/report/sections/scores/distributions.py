@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lagco.report.blocks import Block, Grid, Heading, Legend
-from lagco.report.palette import label_of, look_of, unit_of
+from lagco.report.palette import label_of, style_of, unit_of
 from lagco.report.plots import axis, box, dots, faint, figure, line, named_axis, numbers
 from lagco.report.reading import Study
 from lagco.report.sections.common import (
@@ -94,7 +94,7 @@ def _sizes(study: Study, setting: str, problem: str, strategy: str) -> dict[str,
         x, y = _sized(study.runs(setting).get((problem, method, strategy), ()), measure)
         if not len(x):
             continue
-        colour = look_of(method).colour
+        colour = style_of(method).colour
         mark = {"size": 4, "color": faint(colour, 0.35), "symbol": "circle"}
         points.append(dots(method, x.tolist(), numbers(y.tolist()), marker=mark, hoverinfo="skip"))
         lines.append(line(method, *_medians(x, y), hovertemplate=f"%{{x:.0f}} {unit}: %{{y:.3f}}"))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lagco.report.blocks import Block, Grid, Shown, Text
-from lagco.report.palette import label_of, look_of
+from lagco.report.palette import label_of, style_of
 from lagco.report.plots import axis, dots, figure, named_axis, numbers
 from lagco.report.reading import Study
 from lagco.report.sections.common import (
@@ -57,7 +57,7 @@ def _dumbbells(study: Study, setting: str, problem: str, strategy: str) -> dict[
         unseen = row["main"]["iqm"]
         x, y = numbers([unseen - row["delta"][measure], unseen]), [len(methods)] * 2
         methods.append(method)
-        colour = look_of(method).colour
+        colour = style_of(method).colour
         mark = {
             "symbol": ["circle-open", "circle"],
             "size": 9,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from lagco.report.blocks import Block, Folded, Grid, Heading, Legend, Plot, Shown, Switch, Text
-from lagco.report.palette import LETTERS, label_of, look_of, methods_in_order
+from lagco.report.palette import LETTERS, label_of, methods_in_order, style_of
 from lagco.report.plots import axis, dots, error_bars, figure, label, line, named_axis, numbers
 from lagco.report.reading import Place, Study, count_of, listed
 from lagco.report.sections.common import (
@@ -251,7 +251,7 @@ def _dots(study: Study, setting: str, problem: str) -> dict[str, Any]:
         if ours:
             values = [s["iqm"] for _, s in ours]
             low, high = ([s["iqm_interval"][i] for _, s in ours] for i in (0, 1))
-            bars = error_bars(values, low, high) | {"color": look_of(method).colour}
+            bars = error_bars(values, low, high) | {"color": style_of(method).colour}
             x = numbers([x for x, _ in ours])
             traces.append(dots(method, x, numbers(values), error_y=bars, hovertemplate="%{y:.3f}"))
     x_axis = named_axis(strategies, showgrid=False)
@@ -264,7 +264,7 @@ def _strokes(method: str, points: Sequence[tuple[float, float]]) -> dict[str, An
         "symbol": "line-ew-open",
         "size": 6,
         "line": {"width": 2},
-        "color": look_of(method).colour,
+        "color": style_of(method).colour,
     }
     x, y = zip(*points, strict=True)
     text = f"{label(label_of(method))}, paper"

@@ -19,7 +19,7 @@ from lagco.report.blocks import (
     Together,
     switch,
 )
-from lagco.report.palette import label_of, look_of
+from lagco.report.palette import label_of, style_of
 from lagco.report.plots import (
     axis,
     dots,
@@ -251,7 +251,7 @@ def _intervals(
     traces = []
     for place, name in enumerate(names):
         one = found[name]
-        bars = error_bars([one.value], [one.low], [one.high]) | {"color": look_of(name).colour}
+        bars = error_bars([one.value], [one.low], [one.high]) | {"color": style_of(name).colour}
         hover = f"%{{x:.3f}} [{one.low:.3f}, {one.high:.3f}]"
         traces.append(dots(name, numbers([one.value]), [place], error_x=bars, hovertemplate=hover))
     y_axis = named_axis([label_of(name) for name in names])

@@ -1,4 +1,4 @@
-"""Parts that routes share: the service behind them, parameters, files, refusals."""
+"""Dependencies and parameters shared by routes: services, ids, files, refusals."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _REASONS = {
 
 
 @dataclass(frozen=True)
-class Served:
-    """The service behind the routes."""
+class Services:
+    """What routes call."""
 
     service: Service
     decisions: Decisions
@@ -45,12 +45,12 @@ class Served:
     options: ServeOptions
 
 
-async def _served(request: Request) -> Served:  # else it would be called in a thread every time
-    found: Served = request.app.state.served
+async def _served(request: Request) -> Services:  # else it would be called in a thread every time
+    found: Services = request.app.state.served
     return found
 
 
-Behind = Annotated[Served, Depends(_served)]
+ServicesDep = Annotated[Services, Depends(_served)]
 Id = Annotated[str, Path(pattern=r"^[A-Za-z0-9_-]{1,32}$", description="of the live instance")]
 Number = Annotated[int, Path(ge=0, le=MOST_NUMBER, description="of the decision")]
 Key = Annotated[models.Key, Header(alias="Idempotency-Key")]
@@ -70,7 +70,7 @@ def refusals(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def answered(told: dict[str, Any]) -> Response:
-    """An answer that is not looked at once more, where there are many."""
+    """A response that is not validated again, for routes with many requests."""
     return Response(compact_json(told), media_type="application/json")
 
 

@@ -1,7 +1,7 @@
-"""Seats of controllers: in a process of its own where the time counts, else in this one.
+"""Runners of controllers: in a separate process if decisions have a deadline, else in this one.
 
-The deadline is enforced here, outside the controller: what has not been said when the time is over
-is not waited for. A controller that does not come back at all is ended and begins anew.
+Deadlines are enforced here, outside the controller: late answers are dropped, and a controller that
+does not return at all is ended and started again.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from lagco.arrays import Array
 from lagco.core.problem import Problem
 from lagco.errors import LagcoError, UsageError
 from lagco.instances import Instance
-from lagco.live.contract import Controller, Desk, Update, followed
+from lagco.live.contract import Controller, ControllerSession, Update, followed
 from lagco.runtime.one_thread import one_thread
 from lagco.runtime.stopping import leave_signals_to_the_parent
 from lagco.solving.portfolio import Limit
 
-#: by name, what deadlines are counted in
+#: clocks of deadlines by name
 _CLOCKS = {"real": time.perf_counter, "processor": time.process_time}
-#: part of the deadline that the controller is told, so that its answer is here in time
+#: share of the deadline given to the controller, so that its answer arrives in time
 _TOLD = 0.85
-#: deadlines, and seconds at least, after which a late controller is ended
+#: a late controller is ended after this many deadlines, and at least this many seconds
 _PATIENCE, _LEAST_PATIENCE = 20.0, 10.0
 #: seconds for loading and compiling before the first decision
 _PREPARING = 600.0
@@ -34,13 +34,13 @@ _PREPARING = 600.0
 
 @dataclass(frozen=True, eq=False)
 class Reply:
-    """What came of a decision.
+    """The outcome of a decision.
 
     Attributes:
-        solution: the configuration that was decided on; None to leave all as it is.
+        solution: the configuration decided on; None to change nothing.
         seconds: from the update to the answer, or to the deadline.
-        late: whether there was none in time.
-        failure: why the controller gave up; empty where it did not.
+        late: whether there was no answer in time.
+        failure: message of an error of the controller, else empty.
     """
 
     solution: Array | None
@@ -49,36 +49,36 @@ class Reply:
     failure: str = ""
 
 
-class Seat(Protocol):
-    """Where a controller is asked."""
+class Runner(Protocol):
+    """Runs a controller."""
 
     def ask(self, update: Update) -> Reply:
-        """Its decision."""
+        """The controller's decision after an update."""
         ...
 
     def close(self) -> None:
-        """End it."""
+        """Release its resources."""
         ...
 
 
-class OwnSeat:
-    """A controller in this process, whose turns are counted: the same on every machine.
+class InlineRunner:
+    """A controller in this process, limited by turns: deterministic on every machine.
 
     Args:
-        desk: the controller at work.
-        turns: for each decision.
+        session: the controller and its instance.
+        turns: limit of each decision.
     """
 
-    def __init__(self, desk: Desk, turns: int) -> None:
-        self._desk = desk
+    def __init__(self, session: ControllerSession, turns: int) -> None:
+        self._session = session
         self._turns = turns
 
     @one_thread()
     def ask(self, update: Update) -> Reply:
-        """Its decision after so many turns."""
+        """See :class:`Runner`."""
         began = time.perf_counter()
         try:
-            solution = self._desk.decide(update, Limit(turns=self._turns))
+            solution = self._session.decide(update, Limit(turns=self._turns))
         except UsageError:
             raise
         except LagcoError as error:
@@ -89,15 +89,15 @@ class OwnSeat:
         """Nothing to end."""
 
 
-class ProcessSeat:
-    """A controller in a process of its own, which has so many seconds for each decision.
+class ProcessRunner:
+    """A controller in a separate process, with a deadline for each decision.
 
     Args:
-        controller: decides.
+        controller: the controller.
         cls: class of the problem.
-        instance: at the beginning.
+        instance: the initial instance.
         seconds: the deadline.
-        clock: what it is counted in, `real` time or `processor` time of that process.
+        clock: `real` time, or `processor` time of that process.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class ProcessSeat:
         self._begin()
 
     def ask(self, update: Update) -> Reply:
-        """Its decision, if it comes in time."""
+        """See :class:`Runner`; late answers are dropped."""
         self._instance = followed(self._cls, self._instance, update)
         began = time.perf_counter()
         try:
@@ -138,7 +138,7 @@ class ProcessSeat:
 
     @property
     def _busy(self) -> bool:
-        """Whether real time does not count, as on a machine that does other work too."""
+        """Whether processor time counts, for machines that do other work too."""
         return self._clock != "real"
 
     def close(self) -> None:
@@ -189,31 +189,31 @@ def _serve(
     seconds: float,
     clock: str,
 ) -> None:
-    """Decide, in a process of its own, until nobody asks any more."""
+    """Answer updates in the separate process until the connection is closed."""
     leave_signals_to_the_parent()
-    desk = Desk(controller, cls, instance)
+    session = ControllerSession(controller, cls, instance)
     try:
-        desk.prepare()
+        session.prepare()
     except LagcoError as error:
         connection.send(error)
         return
-    # what the parent had in memory is left alone from here on: to look through it for garbage would
-    # copy all its pages, which takes many deadlines
+    # exclude the parent's objects from garbage collection: traversing them would copy all pages of
+    # the forked memory, which takes many deadlines
     gc.collect()
     gc.freeze()
     connection.send(None)
     count = _CLOCKS[clock]
     while True:
-        woken = count()  # processor time stands still while nobody asks
+        woken = count()  # processor time does not pass while waiting
         try:
             began, update = connection.recv()
         except (EOFError, OSError):
             return
-        if clock != "real":  # which is the same in all processes
+        if clock != "real":  # processor time is per process
             began = woken
         limit = Limit(_TOLD * seconds, since=began, clock=count)
         try:
-            answer = desk.decide(update, limit), ""
+            answer = session.decide(update, limit), ""
         except LagcoError as error:
             answer = None, str(error)
         try:

@@ -1,4 +1,4 @@
-"""The course of a live instance in a worker: what happened to it, and who decides on it."""
+"""State of a live instance in a worker: its log applied, and decisions on it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from lagco.live.controllers import controller_of
 from lagco.live.outcome import Outcome, weighed
 from lagco.solving.portfolio import Limit
 
-#: part of the time that is left which the controller is told of
+#: share of the time left that the controller is given
 _TOLD = 0.8
-#: seconds without which nobody is asked
+#: seconds below which no controller is asked
 _LEAST = 0.002
 #: the fullest links, hosts, … of an answer
 _FULLEST = 5
@@ -36,17 +36,17 @@ class Stale(UsageError):
     """A decision does not fit the present state any more."""
 
 
-class Course:
+class InstanceState:
     """A live instance.
 
     Args:
         cls: class of the problem.
-        instance: with the configuration in force.
-        agent: that controllers may ask.
+        instance: initial instance, with the configuration in force.
+        agent: agent of the controllers that use one.
 
     Attributes:
-        instance: as it is now.
-        version: how many entries of the log made it so.
+        instance: the present instance.
+        version: number of log entries applied.
     """
 
     def __init__(self, cls: type[Problem], instance: Instance, agent: Any = None) -> None:
@@ -64,10 +64,10 @@ class Course:
         return found
 
     def follow(self, entry: Mapping[str, Any]) -> None:
-        """Let an entry of the log happen: events, or rows of the configuration that are written.
+        """Apply an entry of the log: events, or rows written to the configuration.
 
         Raises:
-            InstanceError: an event cannot happen; the instance is then what it was.
+            InstanceError: an event is not possible; the instance is then unchanged.
         """
         instance = self.instance
         for event in entry.get("events", ()):
@@ -87,7 +87,7 @@ class Course:
         Args:
             asked: ``by``, ``seed``, ``round``, ``max_changes``, and ``until`` (a moment of the
                 monotonic clock) or ``turns``.
-            tell: is told the objective of every better configuration.
+            tell: called with the objective of every better configuration.
         """
         cls, instance = self.cls, _with_budget(self.instance, asked["max_changes"])
         limit = _limit(asked)
