@@ -99,12 +99,17 @@ FURTHER = {
 }
 
 
+#: rows with the agent of another one, which takes the best preview of so many nearest actions
+LONG_ROW = "soft-projection, 300000 steps"
+PREVIEWS = {f"{LONG_ROW}, best of {nearest} previews": nearest for nearest in (3, 10, 30)}
+
+
 def settings_of(row: str, problem: str) -> tuple[str, dict[str, Any]]:
     """Method and settings of a row."""
     own = OWN_OF[problem]
     known: dict[str, tuple[str, dict[str, Any]]] = {
         "soft-projection": ("soft-projection", {}),
-        "soft-projection, 300000 steps": ("soft-projection", LONG),
+        LONG_ROW: ("soft-projection", LONG),
         "soft-projection, larger batches": ("soft-projection", LARGE),
         "greedy imitated": ("taught-projection", own | {"teacher": "greedy", "steps": 12_288}),
         "own episodes": ("taught-projection", own),
@@ -119,7 +124,8 @@ def settings_of(row: str, problem: str) -> tuple[str, dict[str, Any]]:
 ROWS = (
     "greedy",
     "soft-projection",
-    "soft-projection, 300000 steps",
+    LONG_ROW,
+    *PREVIEWS,
     "soft-projection, larger batches",
     "greedy imitated",
     "own episodes",
@@ -167,7 +173,11 @@ def trained(problem: str, row: str, seed: int, work: Path) -> tuple[Any, Record]
 
 def measured(problem: str, row: str, seed: int, part: str, work: Path) -> Record:
     """First and best episode on every instance of a part."""
-    policy, facts = ("greedy", {}) if row == "greedy" else trained(problem, row, seed, work)
+    policy, facts = "greedy", {}
+    if row != "greedy":
+        policy, facts = trained(problem, LONG_ROW if row in PREVIEWS else row, seed, work)
+    if row in PREVIEWS:
+        policy = policy.with_decoder("preview", PREVIEWS[row])
     found = lagco.evaluate(policy, drawn(problem, part, work), progress=False)
     measure = TARGETS[problem].measure
     values = {w: [round(float(v), 5) for v in found.values(measure, w)] for w in ("first", "best")}

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks import few_changes, learning_alone, live_traffic, own_problems, speed
@@ -176,10 +177,18 @@ def test_the_page_about_learning_alone_shows_what_was_measured():
     text = " ".join(page.split())
     for problem, target in learning_alone.TARGETS.items():
         (own,) = learning_alone.values_of(records, problem, "own episodes", "best")
-        assert f"{own.mean():.{target.digits}f} on `{problem}`" in text
+        assert f"{own.mean():.{target.digits}f}" in text
     (soft,) = learning_alone.values_of(records, "ospf", "soft-projection", "best")
     (long,) = learning_alone.values_of(records, "ospf", "soft-projection, 300000 steps", "best")
-    assert f"defaults {soft.mean():.1f}, with 300000 steps {long.mean():.1f}." in text
+    assert f"({long.mean():.1f} without the preview, {soft.mean():.1f} after 100000 steps" in text
+    for problem, target in learning_alone.TARGETS.items():
+        rows = (learning_alone.LONG_ROW, *learning_alone.PREVIEWS)
+        found = [np.mean(records[f"{problem}/validation/{row}/42"]["best"]) for row in rows]
+        shown = [f"{value:.{target.digits}f}" for value in found]
+        assert f"({', '.join(shown[:3])} and {shown[3]}" in text
+        chosen = rows[int(np.argmax(target.sign * np.array(found)))]
+        (tested,) = learning_alone.values_of(records, problem, chosen, "best")
+        assert f"{tested.mean():.{target.digits}f}" in text
     (own,) = learning_alone.values_of(records, "ospf", "own episodes", "best")
     ahead = learning_alone.scored([own - soft])
     shown = f"{ahead.value:.1f} ({ahead.low:.1f} to {ahead.high:.1f}) ahead of learning from own"
