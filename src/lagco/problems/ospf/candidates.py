@@ -1,7 +1,8 @@
 """Exact effects of weight changes: features of candidates, and the actions of tabu search.
 
 A change is valued by the best weight in its direction, since traffic often moves only after several
-changes of a link: a compound move.
+changes of a link: a compound move. Loads are recomputed for the destinations whose routes a change
+affects, so effects are exact.
 """
 
 from __future__ import annotations
