@@ -31,21 +31,23 @@ class Greedy:
         env, limit = self._following.env(situation), situation.limit
         if not isinstance(env, Previews):
             raise UsageError(f"{env.name} has no preview, which the controller greedy needs")
-        steps = 0
-        while not limit.expired() and steps < env.episode_length:
+        sign = 1.0 if env.maximise else -1.0
+        steps, ended = 0, False
+        while not (ended or limit.expired()) and steps < env.episode_length:
             action = self._best(env, limit)
             if action is None:
                 break
-            env.advance(action)
+            level = sign * env.objective()
+            _, terminated, truncated, _ = env.advance(action)
+            ended = terminated or truncated
+            if not env.builds_up and sign * env.objective() <= level + 1e-12 * abs(level):
+                break  # the state before is the best, and stays so
             steps += 1
         return env.best_solution if steps else None
 
     def _best(self, env: Problem, limit: Limit) -> Any:
-        """The action after which the objective is best, if that is better than it is now."""
-        sign = 1.0 if env.maximise else -1.0
-        level = sign * env.objective()
-        level += 1e-12 * abs(level)
-        best = None
+        """The action with the best preview, which ranks actions and need not be an objective."""
+        level, best = -np.inf, None
         for chunk in env.valid_chunks():
             for first in range(0, len(chunk), _CHUNK):
                 if limit.expired():
