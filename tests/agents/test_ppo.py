@@ -13,6 +13,7 @@ from lagco.agents.inference.action_tables import ActionTables
 from lagco.agents.learning.candidates import CandidateHead, pad_candidates
 from lagco.agents.learning.heads import CategoricalHead, GaussianHead, MaskedHead
 from lagco.agents.learning.ppo import (
+    PPO,
     Minibatch,
     Weighting,
     clip_norm_,
@@ -278,6 +279,24 @@ def test_another_loss_is_learnt_from_and_told_how_far_the_run_is():
     now = model.policy
     assert all(map(torch.equal, policy, now.policy_net.parameters()))
     assert not any(map(torch.equal, value, now.value_net.parameters()))
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [
+        (torch.tensor(1.0), r"returned tensor\(1\.\); return the loss and what is logged"),
+        ((torch.tensor(float("nan")), {}), "is not finite; "),
+        ((torch.tensor(float("inf")), {}), "is not finite; "),
+    ],
+)
+def test_a_loss_of_ones_own_that_gives_no_loss_is_named(found, message):
+    def mine(batch, weighting):
+        return found
+
+    model = PPO.__new__(PPO)
+    use_loss(model, mine, "projection")
+    with pytest.raises(UsageError, match=rf"^loss=.*mine {message}"):
+        model.loss(None, None)
 
 
 def test_methods_without_ppo_refuse_a_loss():

@@ -138,8 +138,11 @@ def live_instance(cls: type[Problem], instance: Instance, max_changes: int | Non
         UsageError: the problem has neither configurations in force nor events.
     """
     if cls.present is None or not cls.events:
-        lacking = "configuration in force (`present`)" if cls.present is None else "events"
-        raise UsageError(f"{cls.name}: a problem without {lacking} cannot be decided on live")
+        lacking = "present" if cls.present is None else "events"
+        raise UsageError(
+            f"{cls.name} cannot be decided on live without {cls.__name__}.{lacking}, which says "
+            + ("what is in force" if cls.present is None else "what may happen")
+        )
     incumbent = incumbent_of(cls, instance)
     if incumbent is None:
         env = cls(instance, start="default", features="paper", rewards=False)

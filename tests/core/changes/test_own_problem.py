@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import ClassVar
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -9,8 +12,10 @@ import pytest
 import lagco
 from examples.depots import Depots
 from lagco import Attribute, Graph, GraphView, Mean, Node, Object, Problem
+from lagco.core.events import Event, EventType, text, whole
 from lagco.errors import InstanceError, UsageError
 from lagco.instances import Instance, read_solution, write_solution
+from lagco.instances.timelines import Timeline
 
 
 class Rota(Problem):
@@ -78,6 +83,35 @@ class Rota(Problem):
         return actions[:, 0], actions[:, 1]
 
 
+def wish(draft, person, shift):
+    place = draft.named("person", person, list(draft.arrays["names"]))
+    wanted = draft.arrays["wanted"].copy()
+    wanted[place] = shift
+    draft.arrays["wanted"] = wanted
+
+
+class Eventful(Rota):
+    """Wishes change, as the guide declares it."""
+
+    events: ClassVar = {
+        "wish": EventType(
+            "A person wants another shift.",
+            wish,
+            {"person": text("name"), "shift": whole("the shift", low=0, high=2)},
+        )
+    }
+
+    @classmethod
+    def draw(cls, rng, size=None):
+        drawn = super().draw(rng, size)
+        return replace(drawn, arrays={**drawn.arrays, "names": np.array(list("abcdef"))})
+
+    @classmethod
+    def draw_events(cls, instance, rng):
+        for time in range(0, 300, 60):
+            yield time, Event("wish", person=str(rng.choice(instance.array("names"))), shift=1)
+
+
 class Forgetful(Rota):
     """Begins from elsewhere than what is in force."""
 
@@ -132,3 +166,30 @@ def test_an_episode_has_to_begin_from_what_is_in_force():
     assert (finding.check, finding.declaration) == ("changes", "_begin()")
     assert "elements away from the incumbent" in finding.value
     assert "begin from the array 'shifts'" in finding.remedy
+
+
+def test_events_happen_to_a_problem_of_ones_own():
+    rota = Eventful.generate(6)
+    day = Eventful.draw_timeline(rota, seed=1, until=200.0)
+    answers = lagco.live(
+        day,
+        problem=Eventful,
+        controllers=["hold", "greedy"],
+        turns=2,
+        max_changes=2,
+        progress=False,
+    )
+    held, mended = (
+        [record for record in answers.records if record.by == by] for by in ("hold", "greedy")
+    )
+    assert len(held) == len(mended) == 4  # after 0, 60, 120 and 180 seconds
+    assert not any(record.changes for record in held)
+    for record in mended:  # the two best single steps, whose previews are mere differences
+        assert record.after - record.before == record.changes == min(2, 6 - record.before)
+
+
+def test_a_problem_without_events_says_where_to_declare_them(rota):
+    with pytest.raises(UsageError, match=r"without Rota\.events"):
+        lagco.live(
+            Timeline.of(rota, []), problem=Rota, controllers=["hold"], turns=1, progress=False
+        )

@@ -300,7 +300,20 @@ def use_loss(model: Any, loss: Loss, method: str) -> None:
     """
     if not _learns_by_ppo(model):
         raise UsageError(f"loss=: {method} does not learn by PPO; leave it out")
-    model.loss = loss
+
+    def checked(batch: Minibatch, weighting: Weighting) -> tuple[Tensor, dict[str, Tensor]]:
+        found: Any = loss(batch, weighting)
+        name = getattr(loss, "__qualname__", repr(loss))
+        if not (isinstance(found, tuple) and len(found) == 2):
+            raise UsageError(f"loss={name} returned {found!r}; return the loss and what is logged")
+        if not bool(torch.isfinite(found[0]).all()):
+            raise UsageError(
+                f"loss={name} is not finite; look for a division by 0 or its logarithm"
+            )
+        checked_loss: tuple[Tensor, dict[str, Tensor]] = found
+        return checked_loss
+
+    model.loss = checked
 
 
 def use_network(model: Any, factory: NetworkFactory, method: str) -> OwnNetwork:

@@ -124,8 +124,7 @@ def check_outside(env: Problem) -> Iterator[Finding]:
         "action",
         "is_valid_action()",
         f"{found} for {shown(outside)}, which is not in {space}",
-        "begin it with a test such as 0 <= action < n: discrete methods number more actions than "
-        "a small instance has, and learn that they are invalid",
+        "begin it with a test such as 0 <= action < n, as methods without a mask try such actions",
         0,
     )
 

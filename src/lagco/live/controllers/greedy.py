@@ -43,21 +43,23 @@ class Greedy:
         env = self._following.env(situation)
         if not isinstance(env, Previews):
             raise UsageError(f"{env.name} has no preview, which the controller greedy needs")
-        most, steps = env.episode_length if most is None else most, 0
-        while not limit.expired() and steps < most:
+        sign = 1.0 if env.maximise else -1.0
+        most, steps, ended = env.episode_length if most is None else most, 0, False
+        while not (ended or limit.expired()) and steps < most:
             action = self._best(env, limit)
             if action is None:
                 break
-            env.advance(action)
+            level = sign * env.objective()
+            _, terminated, truncated, _ = env.advance(action)
+            ended = terminated or truncated
+            if not env.builds_up and sign * env.objective() <= level + 1e-12 * abs(level):
+                break  # the state before is the best, and stays so
             steps += 1
         return env.best_solution if steps else None, steps
 
     def _best(self, env: Problem, limit: Limit) -> Any:
-        """The action after which the objective is best, if that is better than it is now."""
-        sign = 1.0 if env.maximise else -1.0
-        level = sign * env.objective()
-        level += 1e-12 * abs(level)
-        best = None
+        """The action with the best preview, which ranks actions and need not be an objective."""
+        level, best = -np.inf, None
         for chunk in env.valid_chunks():
             for first in range(0, len(chunk), _CHUNK):
                 if limit.expired():
