@@ -150,7 +150,7 @@ def test_a_problem_without_a_completion_of_its_own_is_finished_by_steps_that_cos
             super()._load(instance)
 
     class Blind(Listed):
-        preview = property()  # says that there is none
+        preview = None  # says that there is none
 
     instance = replace(generate_instance("min-vertex", size=12), problem="cover")
     for cls, policy in ((Listed, "greedy"), (Blind, "random")):
@@ -294,6 +294,20 @@ def worked_on(instance, **limit):
     cls = problem_class(instance.problem)
     limit = Limit(**limit)
     return Task(cls, instance, Record(cls, limit), limit, 0)
+
+
+@pytest.mark.parametrize("by", ["greedy", "portfolio", "solver"])
+def test_no_turn_goes_to_a_bound_where_there_is_none(by):
+    class Unbounded(problem_class("tsp")):
+        bound = Problem.bound
+        relaxed = Problem.relaxed
+
+    instance = problem_class("tsp").generate(6)
+    limit = Limit(turns=1)
+    task = Task(Unbounded, instance, Record(Unbounded, limit), limit, 0)
+    names = [member.name for member in Request(SolveOptions(by=by)).members(task)]
+    assert names
+    assert "bound" not in names
 
 
 def test_a_local_search_waits_for_solutions_to_begin_from_and_takes_no_time_meanwhile():

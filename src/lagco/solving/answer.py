@@ -26,6 +26,8 @@ from lagco.rollout import Trace
 from lagco.solving.portfolio import Improvement
 from lagco.store import write_atomically
 
+#: numbers of changes up to which a trade-off has an answer for each
+MOST_CHANGES = 10
 #: width of a character and height of a label in the picture of a trade-off, in parts of the axes
 _LABEL, _LINE = 0.025, 0.06
 
@@ -274,7 +276,9 @@ class Answer(SelfDescribing):
     def _draw_trade_off(self, axes: Any) -> None:
         counts = [trade.changes for trade in self.trade_off]
         values = [trade.objective for trade in self.trade_off]
-        axes.step(counts, values, where="post", color="0.7")
+        within = len([count for count in counts if count <= MOST_CHANGES])
+        axes.step(counts[:within], values[:within], where="post", color="0.7")
+        axes.plot(counts[within - 1 :], values[within - 1 :], ":", color="0.7")  # not searched
         axes.plot(counts, values, "o")
         axes.margins(x=0.15, y=0.08)
         right, level = -math.inf, math.nan  # end of the last label in parts of the axis; its value

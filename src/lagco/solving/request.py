@@ -41,6 +41,8 @@ class Request:
             return members
         if self.options.by in ("portfolio", "solver"):
             return members + self._bounding(task)
+        if not task.cls.defines("bound"):
+            return members
         # an agent is slow to begin, and may stop where its first episode meets the bound
         return [Bounding(task, first=True), *members]
 
@@ -49,7 +51,7 @@ class Request:
         hooks = ("relaxed", "improve")
         rounds = all(task.cls.defines(hook) for hook in hooks)
         if self.options.by != "portfolio" or not rounds or _is_restricted(task):
-            return [Bounding(task)]
+            return [Bounding(task)] if task.cls.defines("bound") else []
         name = "relaxation + local search"
         bounding = Bounding(task, name)
         return [FollowingSearch(task.seeded(2), name, bounding, leading=True), bounding]

@@ -10,14 +10,12 @@ from lagco.core.changes import MAX_CHANGES, incumbent_of, judge
 from lagco.core.problem import Problem
 from lagco.errors import UsageError
 from lagco.instances import Instance
-from lagco.solving.answer import Trade
+from lagco.solving.answer import MOST_CHANGES, Trade
 from lagco.solving.changes.limiting import missing_incumbent
 from lagco.solving.changes.reverting import with_fewer_changes
 from lagco.solving.portfolio import INCUMBENT, Found, Limit, Record, Task, run
 from lagco.solving.request import Request
 
-#: numbers of changes that are answered for one by one
-MOST = 10
 #: part of the time for the answer without a budget
 UNLIMITED = 0.4
 
@@ -49,7 +47,9 @@ def trade_off(
     assert record.verdict is not None
     best = Found(judge(cls, instance, incumbent).objective, incumbent, INCUMBENT)
     trades = [Trade(0, best.objective, incumbent)]
-    most = min(MOST, record.verdict.changes or MOST)  # nothing may mean that there was no time
+    most = min(
+        MOST_CHANGES, record.verdict.changes or MOST_CHANGES
+    )  # nothing may mean that there was no time
     for budget in range(1, most + 1):
         budgeted = replace(instance, params={**instance.params, MAX_CHANGES: budget})
         part = Limit(
