@@ -36,3 +36,12 @@ def test_a_module_that_the_user_names_is_found_and_takes_the_place_of_none(tmp_p
     done = called("check", "mine:Nothing", folder=tmp_path)
     assert "a module beside the data" not in done.stdout + done.stderr
     assert "mine" in done.stderr and "Nothing" in done.stderr
+
+
+def test_a_misspelt_name_is_compared_with_what_the_module_defines(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from lagco import Problem\n\n\nclass Colours(Problem):\n    pass\n"
+    )
+    done = called("check", "mine:Colors", folder=tmp_path)
+    assert "did you mean 'Colours'? known are Colours" in " ".join(done.stderr.split())
+    assert "Problem" not in done.stderr

@@ -96,7 +96,9 @@ def load_object(path: str) -> object:
     try:
         return getattr(loaded, name)
     except AttributeError:
-        names = [n for n, value in vars(loaded).items() if callable(value) and n[0] != "_"]
+        own = {n: v for n, v in vars(loaded).items() if callable(v) and n[0] != "_"}
+        defined = [n for n, v in own.items() if getattr(v, "__module__", "") == loaded.__name__]
+        names = defined or list(own)  # what the module imports is seldom meant
         raise UnknownName(f"{path!r}: {suggest('name in the module', name, names)}") from None
 
 
