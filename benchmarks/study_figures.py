@@ -12,9 +12,9 @@ import matplotlib
 from lagco.report.palette import (
     LETTERS,
     label_of,
-    look_of,
     methods_in_order,
     problems_in_order,
+    style_of,
     unit_of,
 )
 from lagco.report.reading import Study
@@ -82,7 +82,7 @@ def generalization(study: Study) -> bytes:
             ]
             for x, score in found:
                 ends = [score.low, score.high]
-                axes.plot([x, x], ends, color=look_of(method).colour, linewidth=1)
+                axes.plot([x, x], ends, color=style_of(method).colour, linewidth=1)
             _dots(axes, method, [x for x, _ in found], [score.value for _, score in found])
         axes.set_xticks(range(len(strategies)), [LETTERS.get(s, s) for s in strategies])
         axes.set_xlim(-0.5, len(strategies) - 0.5)
@@ -117,10 +117,10 @@ def decision_times(study: Study) -> bytes:
             if fit is not None:
                 ends = [series[0][0], fit["largest"]]
                 law = [fit["factor"] * size ** fit["alpha"] for size in ends]
-                look = look_of(method)
+                style = style_of(method)
                 label = f"α = {fit['alpha']:.2f}"
-                dash = _DASHES[look.dash]
-                axes.plot(ends, law, color=look.colour, linestyle=dash, linewidth=1.2, label=label)
+                dash = _DASHES[style.dash]
+                axes.plot(ends, law, color=style.colour, linestyle=dash, linewidth=1.2, label=label)
         _logarithmic(axes.xaxis)
         _logarithmic(axes.yaxis)
         axes.set_xlabel(unit_of(problem, drawn=True))
@@ -229,11 +229,11 @@ def _logarithmic(axis: Any) -> None:
 
 
 def _marker(method: str, size: float) -> dict[str, Any]:
-    look = look_of(method)
-    shape = look.symbol.removesuffix("-open")
-    filled = look.colour if shape == look.symbol else "white"
+    style = style_of(method)
+    shape = style.symbol.removesuffix("-open")
+    filled = style.colour if shape == style.symbol else "white"
     return {
-        "color": look.colour,
+        "color": style.colour,
         "marker": _MARKS.get(shape, "o"),
         "markersize": size + 2 * (shape == "star"),
         "markerfacecolor": filled,
@@ -252,14 +252,16 @@ def _room(axes: Any) -> None:
 
 def _across(axes: Any, name: str, value: float | None) -> None:
     if value is not None:
-        look = look_of(name)
-        axes.axhline(value, color=look.colour, linestyle=_DASHES[look.dash], linewidth=1, zorder=0)
+        style = style_of(name)
+        axes.axhline(
+            value, color=style.colour, linestyle=_DASHES[style.dash], linewidth=1, zorder=0
+        )
 
 
 def _handle(name: str) -> Any:
-    look = look_of(name)
+    style = style_of(name)
     if name in ACROSS:
-        style = {"color": look.colour, "linestyle": _DASHES[look.dash], "linewidth": 1}
+        style = {"color": style.colour, "linestyle": _DASHES[style.dash], "linewidth": 1}
         return plt.Line2D([], [], label=label_of(name), **style)
     return plt.Line2D([], [], linestyle="none", label=label_of(name), **_marker(name, 6))
 

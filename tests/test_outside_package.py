@@ -106,4 +106,4 @@ def test_a_method_says_everything_about_itself(name):
     assert method.name == method.config.method == name
     config = method.config()
     assert method.config.from_dict(config.as_dict()) == config
-    assert method.look.colour.startswith("#")
+    assert method.style.colour.startswith("#")

@@ -160,7 +160,7 @@ def test_limits_need_an_incumbent(network):
         OSPF(limited(drawn, most=1))
     with pytest.raises(UsageError, match="max_changes=2.*incumbent"):
         lagco.solve(drawn, max_changes=2, progress=False)
-    with pytest.raises(UsageError, match="present configuration"):
+    with pytest.raises(UsageError, match="has no configuration in force"):
         lagco.solve(CyberPath.generate(5), incumbent=[1], progress=False)
 
 

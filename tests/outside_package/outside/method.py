@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lagco.agents.config import setting
-from lagco.agents.method import Look
+from lagco.agents.method import PlotStyle
 from lagco.agents.methods.projection import ProjectionConfig, ProjectionMethod
 
 
@@ -23,7 +23,7 @@ class NearProjection(ProjectionMethod):
 
     name = "near-projection"
     label = "near (ours)"
-    look = Look("#123456", "hexagram")
+    style = PlotStyle("#123456", "hexagram")
     config = NearProjectionConfig
     metric = "l2"
 

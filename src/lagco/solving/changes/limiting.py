@@ -35,7 +35,7 @@ def limited(cls: type[Problem], instance: Instance, options: SolveOptions) -> In
         instance = cls.with_aims(instance, options.weights)
     arrays: dict[str, Array] = {}
     if options.fixed is not None:
-        if len(cls.element_names(instance)) == 0:
+        if len(cls.element_names(instance)) == 0 and not cls.defines("limits_from"):
             raise UsageError(f"fixed={options.fixed!r}: {missing_incumbent(cls, instance)}")
         arrays.update(limits_from(cls, instance, options.fixed))
     params = dict(instance.params)
