@@ -262,10 +262,11 @@ def _facts(study: Study) -> str:
     about = [f"{count_of(n, 'machine')} ({kind})" for kind, n in kinds.items()]
     days = sorted({str(r.measured["finished"])[:10] for r in records})
     versions = records[-1].environment
+    written = " and ".join(sorted({record.environment["lagco"] for record in records}))
     return (
         f"{study.lead[:-1]}, {' to '.join(dict.fromkeys((days[0], days[-1])))}: {clock:.1f} hours "
         f"of tasks by the clock, {cpu:.1f} hours of processor time, on {listed(about)}; lagco "
-        f"{versions['lagco']}, Python {versions['python']}, torch {versions['torch']}, numpy "
+        f"{written}, Python {versions['python']}, torch {versions['torch']}, numpy "
         f"{versions['numpy']}.\n"
     )
 

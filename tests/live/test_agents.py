@@ -233,11 +233,13 @@ def test_greedy_actions_that_are_too_slow_are_left_out_and_tried_again_later(mon
         return None, 1
 
     monkeypatch.setattr(Greedy, "climb", climb)
+    monkeypatch.setattr("lagco.live.controllers.agent.process_time", lambda: now[0])
     controller = AgentController()
+    controller.decide(Situation(OSPF, instance, Limit(turns=8), 0, -1))  # to prepare
     for number in range(12):
         controller.decide(Situation(OSPF, instance, Limit(1.0, clock=lambda: now[0]), 0, number))
         now[0] += 10.0
-    assert climbed == [0, 8]
+    assert climbed == [-1, -1, 7]
 
 
 def test_the_scorer_is_the_network_that_was_trained():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import process_time
 from typing import Any, Protocol
 
 import numpy as np
@@ -69,7 +70,7 @@ class Proposals:
     def __init__(self, agent: LiveAgent) -> None:
         self._agent = agent
         self._greedy = Greedy()
-        self._pace = 0.0  # seconds of a greedy action, when some were last taken
+        self._pace = 0.0  # processor seconds of a greedy action, when some were last taken
 
     def decide(self, situation: Situation) -> Array | None:
         """The best that is found in time."""
@@ -78,15 +79,16 @@ class Proposals:
 
     def _climbed(self, situation: Situation) -> Array | None:
         """Where greedy actions lead in their part of the time; None where one takes too long."""
-        limit = situation.limit
+        limit, climb = situation.limit, self._greedy.climb
         if limit.timed and self._pace > _STEP * limit.left():
             self._pace *= _FORGOTTEN
             return None
-        began = limit.elapsed()
+        if self._pace == 0.0:  # what the first call takes is no measure of later ones
+            climb(situation, limit.part(_GREEDY), 1)
+        began = process_time()
         most = None if limit.timed else limit.share_of_turns(_GREEDY)
-        found, steps = self._greedy.climb(situation, limit.part(_GREEDY), most)
-        if limit.timed:
-            self._pace = (limit.elapsed() - began) / max(1, steps)
+        found, steps = climb(situation, limit.part(_GREEDY), most)
+        self._pace = (process_time() - began) / max(1, steps)
         return found
 
 
